@@ -38,8 +38,8 @@ from autojit.tracing.blocks import original
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.handlers import handler_line
 from autojit.tracing.hooks import hooks
-from autojit.tracing.running.depth import most_frames
 from autojit.tracing.recording import errors_of
+from autojit.tracing.running.depth import most_frames
 
 from .blocks.regions import failing
 from .loop import Captured, Loop

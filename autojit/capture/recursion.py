@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import library
+from autojit.capture.lists import remembered
 from autojit.capture.lists.hashed import are_integers
 from autojit.capture.rewriting.callees import converted
 from autojit.capture.rewriting.plain import PlainRuntime
@@ -173,9 +173,9 @@ class _Remembering:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         run = active_run()
         assert run is not None
-        answer = library.kept
+        answer = remembered.kept
         if run.skips is None:
-            answer, run.key = library.remembered, tuple(tree_of((args, kwargs)).arrays)
+            answer, run.key = remembered.remembered, tuple(tree_of((args, kwargs)).arrays)
         function = Straight(lambda: self.twin(*args, **kwargs))
         given = self.table, run.key, function, Straight(lambda: run.box[0])
         return calls.call(answer, given, {}, hooks.converted)

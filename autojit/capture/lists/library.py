@@ -300,26 +300,6 @@ def table_values(d: dict[Any, Any], entry: Callable[[Any, Any], Any]) -> Iterato
         yield value
 
 
-def remembered(
-    table: dict[Any, Any], key: Any, function: Callable[[], Any], suspended: Callable[[], Any]
-) -> Any:
-    """A call of a function under ``functools.lru_cache``; ``suspended()`` says whether the function
-    has been left before its end."""
-    if key in table:
-        return table[key]
-    return kept(table, key, function, suspended)
-
-
-def kept(
-    table: dict[Any, Any], key: Any, function: Callable[[], Any], suspended: Callable[[], Any]
-) -> Any:
-    """The rest of such a call, if the key was not in the table when it began."""
-    value = function()
-    if not suspended():
-        table[key] = value
-    return value
-
-
 # -- heaps --------------------------------------------------------------------------------
 
 

@@ -224,7 +224,9 @@ def handlers_apart(node: Any, name: str, has: Callable[[Any], bool]) -> list[Any
     chosen = [handler for handler in node.handlers if any(map(has, handler.body))]
     if any(map(_uses_exception, chosen)):
         return None
-    follows = [branch(_is(name, 0, node), node.orelse, node)] if node.orelse else []
+    follows: list[Any] = []
+    if node.orelse:
+        follows = [branch(_is(name, 0, node), node.orelse, node)]
     for k, handler in enumerate(node.handlers, 1):
         begun = assign(name, constant(k, handler), handler)
         if handler in chosen:
@@ -265,9 +267,11 @@ def _note_breaks(block: list[Any], name: str) -> bool:
             found = True
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             is_loop = isinstance(node, ast.For | ast.While)
-            inner = [getattr(node, field, []) for field in ("body", "orelse", "finalbody")]
+            inner: list[Any] = [
+                getattr(node, field, []) for field in ("body", "orelse", "finalbody")
+            ]
             parts = [*getattr(node, "handlers", []), *getattr(node, "cases", [])]
-            blocks = [*inner[is_loop:], *(part.body for part in parts)]
+            blocks = [*inner[is_loop:], *(each.body for each in parts)]
             found |= any([_note_breaks(each, name) for each in blocks])
     return found
 
@@ -338,5 +342,5 @@ def is_definition(node: Any) -> bool:
     made = getattr(node, "value", None) if isinstance(node, ast.Assign) else node
     if isinstance(made, ast.Lambda | ast.FunctionDef):
         given = made.args
-        return not (given.defaults or any(given.kw_defaults) or getattr(made, "decorator_list", 0))
+        return not (given.defaults or any(given.kw_defaults) or getattr(made, "decorator_list", []))
     return False

@@ -23,7 +23,7 @@ LIBRARIES = frozenset(
 #: Python code that uses NumPy's public names; it is traced like the user's functions.
 _PLAIN_PYTHON = "numpy.polynomial."
 #: Our Python versions of standard functions, which get twins.
-_LIBRARY = "autojit.capture.lists.library"
+_LIBRARY = frozenset(("autojit.capture.lists.library", "autojit.capture.lists.remembered"))
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 #: The attribute of a generator function in a twin that holds its form for `handing_on`.
@@ -38,7 +38,7 @@ def is_users(function: FunctionType) -> bool:
     """Whether a function belongs neither to the standard library nor to one of ``LIBRARIES``."""
     module = function.__globals__.get("__name__")
     if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
-        return module.startswith(_PLAIN_PYTHON) or module == _LIBRARY
+        return module.startswith(_PLAIN_PYTHON) or module in _LIBRARY
     file = function.__code__.co_filename
     known = _users.get(file)
     if known is None:

@@ -198,17 +198,18 @@ class SelfCalls:
         self._each(cases_apart(node, self._temporary("case")), out)
 
     def _loop(self, node: Any, out: Block) -> None:
-        tests = [node.test] if isinstance(node, ast.While) else []
+        tests = list(filter(None, [getattr(node, "test", None)]))
         if node.orelse and any(map(self._has, (*tests, *node.orelse))):
             self._each(orelse_apart(node, self._temporary("broken")), out)
             return
         if isinstance(node, ast.For):
-            node.text_of = node.iter
+            text = node.iter
+            node.text_of = text  # type: ignore[attr-defined]
             name = self._temporary("iterable")
             iterable = self._expression(node.iter, out)
             nothing = assign(name, constant(None, node), node)
-            out.choice(assign(name, iterable, node.text_of), nothing)
-            node.iter = load(name, node.text_of)
+            out.choice(assign(name, iterable, text), nothing)
+            node.iter = load(name, text)
         elif self._has(node.test):
             ends = branch(negation(node.test), [ast.Break(**place(node.test))], node.test)
             node.body.insert(0, ends)

@@ -1011,6 +1011,11 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return s(n - 1) + max([1, 2], key=lambda k: s(n - k))\njit(s)(3.0)",
         "def s(n):\n    if n <= 0: return 0.0\n    L0\n    return rest + 1.0\njit(s)(3.0)",
     ),
+    "capture/runs/messages.py: return np.nan": (
+        "def s(n):\n    if n < 1: raise ValueError\n    try:\n        return s(n - 1) + n\n"
+        "    except ValueError:\n        return 0.5\njit(s)(3.0)",
+        "def s(n):\n    if n < 1:\n        FIX\n    return s(n - 1) + n\njit(s)(3.0)",
+    ),
     "capture/runs/messages.py: …(a, low, high)": (
         "@jit\ndef g(x):\n    v = np.zeros(4)\n    def put(n):\n        part = v[1:]\n"
         "        v[1] += n\n        if n < 1: return part[0]\n        r = put(n - 1)\n"
