@@ -28,6 +28,7 @@ from .loops import trace_loop
 from .rewriting.plain import ABSENT
 from .sequences import Sequence, sequence_of
 from .unrolling import between
+from .values.classes import watching
 from .values.ranges import Enumerate
 from .values.scalars import truth
 
@@ -36,6 +37,10 @@ Made = Callable[[Any], Any]
 
 def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
     """The result of a comprehension over ``it``: a list, or the stand-in for a generator."""
+    return watching(_elements(made, it, access, is_list=is_list, is_filter=is_filter))
+
+
+def _elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
     if isinstance(it, Generated) and not it.started:
         return _of_generated(made, it, access, is_list=is_list)
     sequence = sequence_of(it)

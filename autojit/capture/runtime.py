@@ -396,3 +396,4 @@ def _put_nothing(values: tuple[Any, ...]) -> None:
 
 hooks.handing_on = functools.partial(handing_on, runtime=Runtime)
 hooks.converted = entry
+hooks.called = functools.partial(calls.call, converted=entry)

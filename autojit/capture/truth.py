@@ -28,10 +28,7 @@ from .values import scalars
 
 def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
-    if type(test) is Optional:
-        test = test.__aj_truth__(scalars.truth)
-    elif type(test) is OneOf:
-        test = test.__aj_where__(bool)
+    test = _own(test)
     if not is_tracer(test):
         array_of = WRAPPERS.get(type(test))
         if array_of is not None and hasattr(test, "__bool__"):  # else it is true as an object
@@ -50,13 +47,20 @@ def unknown(test: Any) -> Tracer | None:
     return condition if value_of(condition) is None else None
 
 
+def _own(test: Any) -> Any:
+    """The truth of an object that stands for others, or has a method for it."""
+    if type(test) is Optional:
+        return test.__aj_truth__(scalars.truth)
+    if type(test) is OneOf:
+        return test.__aj_where__(bool)
+    own = scalars.own_truth(test)
+    return test if own is None else own()
+
+
 def truth(test: Any) -> bool:
     """The truth of a condition that is known."""
-    if type(test) is Optional:
-        test = test.__aj_truth__(scalars.truth)
-    elif type(test) is OneOf:
-        test = test.__aj_where__(bool)
-    elif has_optional(test):
+    test = _own(test)
+    if has_optional(test):
         test = dicts.truth_of(test)
     return bool(value_of(bare(test)) if is_tracer(test) else test)
 

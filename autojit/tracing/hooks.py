@@ -71,6 +71,8 @@ class Hooks:
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
+    #: A call in a twin: ``(function, args, kwargs)``.
+    called: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     #: A sentence: why the function that asks for the truth of a traced value was not captured.
     why_not_captured: Callable[[], str]
     #: What to write if a library's code, or a C function, needs numbers.

@@ -23,6 +23,7 @@ from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolv
 from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
 from autojit.capture.values import ranges
+from autojit.capture.values.classes import watch, watching
 from autojit.capture.values.scalars import TRACED, any_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
@@ -54,7 +55,7 @@ _BUILTIN = types.BuiltinFunctionType
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
     if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
-        return stretches.answer(_caller(converted), f, args, kwargs)
+        return watching(stretches.answer(_caller(converted), f, args, kwargs))
     if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
         return dicts.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))
@@ -164,6 +165,7 @@ def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
     if type(f.__self__) in _GENERATORS:
         return drawn(f, args, kwargs)
+    watch(type(f.__self__))
     if type(f.__func__) is caches.CACHED:
         return _cached(f.__func__, (f.__self__, *args), kwargs, converted)
     if type(f.__func__) is _FUNCTION and f.__func__.__code__.co_flags & GENERATOR:
@@ -219,6 +221,7 @@ def _cached(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
 def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     if f.__name__ == "prange" and f.__module__.startswith("numba."):
         return ranges.range_(*args)
+    watch(f)
     return converted(f)(*args, **kwargs)
 
 

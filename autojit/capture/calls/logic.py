@@ -14,6 +14,7 @@ from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.values.classes import special
 from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import (
@@ -134,6 +135,10 @@ def is_unequal(a: Any, b: Any) -> Any:
         dicts.refused()
     if isinstance(a, (tuple, list)) and (holds_traced(a) or holds_traced(b)):
         return not_(is_equal(a, b))
+    own = special(a, "__eq__")
+    if own is not None and type(a).__ne__ is object.__ne__:
+        found = own(b)
+        return a != b if found is NotImplemented else not_(found)
     return a != b
 
 
@@ -181,7 +186,8 @@ def _in_container(x: Any, container: Any) -> Any:
     if not isinstance(container, _CONTAINERS):
         if is_traced(x) and isinstance(container, (str, bytes)):
             refuse("`in` with a traced number and a string", "Compare numbers with numbers.")
-        return x in container
+        own = special(container, "__contains__")
+        return x in container if own is None else truth(own(x))
     if holds_traced(x) or holds_traced(tuple(container)):
         return _in_items(x, container)
     return x in container

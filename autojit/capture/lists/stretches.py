@@ -25,6 +25,7 @@ from autojit.capture.state.stretch import (
     stretch_in,
 )
 from autojit.capture.values import ranges
+from autojit.capture.values.classes import special
 from autojit.capture.values.scalars import python_number
 from autojit.errors import CaptureError, with_place
 from autojit.protocols.lifting import as_tracer, as_value
@@ -94,6 +95,8 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     owner = getattr(f, "__self__", None)
     if ranges.TracedRange in map(type, args):
         return _is_hashable(f) and (f in _OF_RANGES or isinstance(owner, list))
+    if any(special(x, "__iter__") for x in args):
+        return _is_hashable(f) and f in _OF_ITERABLES
     return has_stretch(owner)
 
 
@@ -125,6 +128,8 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """Answer a call with such lists of a function that is not the user's."""
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
         return refused()  # from f(*xs)
+    if _is_hashable(f) and f in _OF_ITERABLES and any(special(x, "__iter__") for x in args):
+        return call(f, *map(dicts.iterated, args), **kwargs)
     if any(isinstance(x, Lazy) or is_open(x) for x in args):
         return _of_lazy(call, f, args, kwargs)
     owner = getattr(f, "__self__", None)
@@ -297,4 +302,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 #: The functions that run through a whole generator.
 _COLLECTING = frozenset(_FUNCTIONS) - {enumerate, zip, isinstance, len, bool, operator.truth}
 #: The functions that take ranges of traced length as they take generators.
+_OF_ITERABLES = _COLLECTING | IN_PYTHON.keys()
 _OF_RANGES = (_COLLECTING | IN_PYTHON.keys()) - {enumerate, zip, reversed}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.values.classes import users_classes, watch
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
@@ -25,7 +26,6 @@ from .holders import (
     Names,
     contents,
     has_contents,
-    of_class,
     of_function,
     put_back,
     same_state,
@@ -150,7 +150,7 @@ class Heap:
             names = ("fget", "fset", "fdel", "__func__", "func", "args", "keywords")
             return [getattr(x, name, None) for name in names]
         if isinstance(x, type):
-            return self._hold(x) if x in set(of_class(x)) else ()
+            return self._hold(x) if x in users_classes(x) else ()
         if kind is CellType and id(x) in self._apart:
             return ()
         if kind is Names:
@@ -159,7 +159,8 @@ class Heap:
 
     def _note_object(self, x: Any) -> Iterable[Any]:
         if isinstance(x, (list, dict, set, CellType)) or has_contents(x):
-            more = list(of_class(type(x)))
+            watch(type(x))
+            more: list[Any] = [*users_classes(type(x))]
             if isinstance(x, (list, dict, set)) and has_contents(x):
                 more.append(Attributes(x.__dict__) if hasattr(x, "__dict__") else None)
             state = state_of(x)

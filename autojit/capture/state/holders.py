@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
+from autojit.capture.values.classes import as_written
 
 
 class Names:
@@ -49,7 +50,7 @@ def contents(x: Any) -> Any:
     if type(x) is Attributes:
         return dict(x.space)
     if isinstance(x, type):
-        return dict(vars(x))
+        return as_written(x)
     found = dict(getattr(x, "__dict__", ()))
     for name in _slots_of(x):
         try:
@@ -252,18 +253,6 @@ def _inside(cell: CellType) -> Iterator[Any]:
 
 
 _RANDOM = (random._inst, np.random.mtrand._rand)
-
-
-def of_class(kind: type) -> Iterator[Any]:
-    """The user's classes among a class and its bases."""
-    for cls in kind.__mro__:
-        if cls.__module__.partition(".")[0] not in _FOREIGN and any(
-            type(value) is FunctionType and is_users(value) for value in vars(cls).values()
-        ):
-            yield cls
-
-
-_FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing", "abc"})
 
 
 @lru_cache(maxsize=2048)

@@ -21,6 +21,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, with_bounds
 from autojit.tracing.tracer import Tracer
 
+from .classes import special
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number, settled
 
@@ -226,6 +227,9 @@ def length(x: Any) -> Any:
         hooks.check_length(x)
     if type(x) is TracedRange:
         return x.count()
+    method = special(x, "__len__")
+    if method is not None:
+        return method()
     is_part = isinstance(x, Tracer) and x.is_bounded and x.ndim
     return x.shape[0] if is_part else len(x)
 

@@ -22,6 +22,8 @@ from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .classes import special
+
 TRACED = (Tracer, TracedArray)
 #: Python's types of numbers, by the dtypes that represent them.
 WEAK_KINDS = {dtype: kind for kind, dtype in PYTHON_TYPES.items()}
@@ -52,7 +54,12 @@ def is_traced(x: Any) -> bool:
 
 def is_undecided(x: Any) -> bool:
     """Whether the truth of a value may be unknown."""
-    return isinstance(x, (*TRACED, Optional, OneOf))
+    return isinstance(x, (*TRACED, Optional, OneOf)) or own_truth(x) is not None
+
+
+def own_truth(x: Any) -> Any:
+    """The method that decides the truth of an object of the user's class; else None."""
+    return special(x, "__bool__") or special(x, "__len__")
 
 
 def any_traced(xs: Any) -> bool:
@@ -79,7 +86,8 @@ def truth(x: Any) -> Any:
     if type(x) is Flag:
         return x
     if not isinstance(x, TRACED):
-        return bool(x)
+        own = own_truth(x)
+        return bool(x) if own is None else truth(own())
     x = bare(x)
     if x.size != 1:
         raise ValueError(_AMBIGUOUS if x.size else _EMPTY)

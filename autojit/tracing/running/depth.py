@@ -7,6 +7,7 @@ be as deep as without a trace, the limit counts the user's frames.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
 
 from autojit.ir.core.locks import Lock
@@ -14,6 +15,9 @@ from autojit.ir.core.locks import Lock
 #: Frames of a trace for each frame of the user's. A call in a statement takes 8, one in an argument
 #: of `max` within a `with` and a loop takes 12.
 FRAMES = 12
+
+#: Functions that are called when the last trace has ended.
+at_end: list[Callable[[], None]] = []
 
 _lock = Lock()
 _active = 0
@@ -38,7 +42,11 @@ class Deeper:
         global _active
         with _lock:
             _active -= 1
-            if not _active and sys.getrecursionlimit() == FRAMES * _limit:  # not set by the user
+            if _active:
+                return
+            for end in at_end:
+                end()
+            if sys.getrecursionlimit() == FRAMES * _limit:  # not set by the user
                 sys.setrecursionlimit(_limit)
 
 

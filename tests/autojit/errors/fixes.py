@@ -997,6 +997,16 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x, y: sorted([x, y]))(x, y)",
         "@jit\ndef g(x, y):\n    xs = [x, y]\n    return L0, L1\ng(x, y)",
     ),
+    "capture/values/classes.py: stack.height()": (
+        "class Stack:\n    def __init__(self): self.items = []\n"
+        "    def __float__(self): return float(len(self.items))\n"
+        "@jit\ndef g(x):\n    s = Stack()\n    if x > 0:\n        s.items.append(x)\n"
+        "    return float(s)\ng(1.0)",
+        "class Stack:\n    def __init__(self): self.items = []\n"
+        "    def height(self): return len(self.items)\n"
+        "@jit\ndef g(x):\n    stack = Stack()\n    if x > 0:\n        stack.items.append(x)\n"
+        "    return L0\ng(1.0)",
+    ),
     "capture/values/ranges.py: fori_loop(0, n, lambda i, x: step(x, i), x)": (
         "jit(lambda n: len({i % 2 for i in range(n)}))(3)",
         "step = lambda x, i: x + i\njit(lambda x, n: L0)(x, 3)",

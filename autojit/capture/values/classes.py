@@ -1,0 +1,157 @@
+"""Special methods and properties of the user's classes, while a function is traced.
+
+Python calls them itself, for `len(stack)`, `a + b` or `stack.count`. As they are written, they do
+not know lists of traced length and the like, and would count the objects that stand for these. So
+as long as functions are traced, the user's classes that are seen have methods that call twins.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FrameType, FunctionType
+from typing import Any
+
+from autojit.capture.rewriting.callees import is_users, is_users_file
+from autojit.capture.state.stretch import has_stretch
+from autojit.ir.core.locks import Lock
+from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import arguments_are_known
+from autojit.tracing.running import depth
+from autojit.tracing.tracer import Tracer
+
+from .refusals import refuse
+
+#: Special methods that stay as they are: they make objects and classes, or texts and hashes.
+_PLAIN = frozenset((
+    "__new__", "__init__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__",
+    "__prepare__", "__mro_entries__", "__subclasshook__", "__instancecheck__",
+    "__subclasscheck__", "__getattribute__", "__repr__", "__str__", "__format__", "__hash__",
+    "__bytes__", "__fspath__", "__dir__", "__sizeof__", "__reduce__", "__reduce_ex__",
+    "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__copy__",
+    "__deepcopy__",
+))  # fmt: skip
+_FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing", "abc"})
+
+_lock = Lock()
+#: The classes that have been seen, and what was replaced: class, name, original, replacement.
+_seen: set[type] = set()
+_replaced: list[tuple[type, str, Any, Any]] = []
+#: The originals, by the identities of their replacements.
+_originals: dict[int, Any] = {}
+
+
+def users_classes(kind: type) -> list[type]:
+    """The user's classes among a class and its bases."""
+    return [
+        cls for cls in kind.__mro__
+        if cls.__module__.partition(".")[0] not in _FOREIGN
+        and any(type(x) is FunctionType and _is_written(x) for x in vars(cls).values())
+    ]  # fmt: skip
+
+
+def _is_written(f: Any) -> bool:
+    return is_users(_originals.get(id(f), f))
+
+
+def watch(kind: type) -> None:
+    """Let Python call twins of the special methods and properties of a class."""
+    if kind in _seen or current_trace() is None:
+        return
+    with _lock:
+        if kind in _seen:
+            return
+        for cls in users_classes(kind):
+            if cls not in _seen and type(cls).__setattr__ is type.__setattr__:
+                for name, value in list(vars(cls).items()):
+                    made = _watched(name, value)
+                    if made is not None:
+                        _originals[id(made)] = value
+                        _replaced.append((cls, name, value, made))
+                        setattr(cls, name, made)
+            _seen.add(cls)
+        _seen.add(kind)
+
+
+def watching(found: Any) -> Any:
+    """The same value. If it is a list of traced length, the classes of all objects that the user's
+    running functions name are watched, since one of these may hold the list next."""
+    if has_stretch(found):
+        _watch_callers()
+    return found
+
+
+def _watch_callers() -> None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_users_file(code.co_filename):
+            named = (frame.f_globals.get(name) for name in code.co_names)
+            for kind in {*map(type, frame.f_locals.values()), *map(type, named)}:
+                watch(kind)
+        frame = frame.f_back
+
+
+def restore() -> None:
+    """Give the classes back what they had."""
+    with _lock:
+        for cls, name, value, made in _replaced:
+            if vars(cls).get(name) is made:
+                setattr(cls, name, value)
+        _replaced.clear()
+        _originals.clear()
+        _seen.clear()
+
+
+depth.at_end.append(restore)
+
+
+def as_written(cls: type) -> dict[str, Any]:
+    """The attributes of a class, as its author has set them."""
+    return {name: _originals.get(id(value), value) for name, value in vars(cls).items()}
+
+
+def _watched(name: str, value: Any) -> Any:
+    """What stands for an attribute of a class while functions are traced; None if it stays."""
+    if type(value) is property:
+        parts = [f and _calling_twin(f) for f in (value.fget, value.fset, value.fdel)]
+        return property(*parts, doc=value.__doc__)
+    if type(value) is functools.cached_property:
+        made = functools.cached_property(_calling_twin(value.func))
+        made.attrname = name
+        return made
+    is_special = name.startswith("__") and name.endswith("__") and name not in _PLAIN
+    is_called = is_special and type(value) is FunctionType and is_users(value)
+    return _calling_twin(value) if is_called else None
+
+
+def _calling_twin(f: Any) -> Any:
+    needs_number = f.__name__ in _NUMBERS
+
+    @functools.wraps(f)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None or arguments_are_known():
+            return f(*args, **kwargs)
+        found = hooks.called(f, args, kwargs)
+        if needs_number and isinstance(found, Tracer):
+            refuse(f"The result of {f.__qualname__}, which Python takes for a number,", _OTHER_NAME)
+        return found
+
+    return watched
+
+
+#: Methods of which Python itself uses the result.
+_NUMBERS = frozenset(("__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__"))
+_OTHER_NAME = (
+    "Give the method another name, and call it:\n"
+    "    stack.height()                     # not: float(stack)"
+)
+
+
+def special(x: Any, name: str) -> Any:
+    """A special method of an object of the user's class, as its twin. None for objects of other
+    classes, and for those of a class that has not been seen."""
+    found = getattr(type(x), name, None) if type(x) in _seen else None
+    original = _originals.get(id(found))
+    return None if original is None else lambda *args: hooks.called(original, (x, *args), {})
