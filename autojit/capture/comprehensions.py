@@ -21,14 +21,13 @@ from .calls import item as item_of
 from .calls.logic import and_, not_
 from .lists.elements import add
 from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed, refusing
-from .lists.stretches import Stretched
+from .lists.stretches import Stretched, watching
 from .loop import Loop
 from .loop_ops import emit
 from .loops import trace_loop
 from .rewriting.plain import ABSENT
 from .sequences import Sequence, sequence_of
 from .unrolling import between
-from .values.classes import watching
 from .values.ranges import Enumerate
 from .values.scalars import truth
 

@@ -182,7 +182,8 @@ def may_end(manager: Any, error: type[BaseException]) -> bool | None:
     leaving = getattr(kind, "__exit__", None)
     if leaving is None:
         return None
-    code = getattr(leaving, "__code__", None)  # those in C end no error
+    written = getattr(leaving, "__wrapped__", leaving)
+    code = getattr(written, "__code__", None)  # those in C end no error
     return code is not None and _gives_more_than_none(code)
 
 

@@ -22,8 +22,8 @@ from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
+from autojit.capture.users.classes import watch
 from autojit.capture.values import ranges
-from autojit.capture.values.classes import watch, watching
 from autojit.capture.values.scalars import TRACED, any_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.staging.numba_functions import numba_kind
@@ -55,7 +55,7 @@ _BUILTIN = types.BuiltinFunctionType
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
     if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
-        return watching(stretches.answer(_caller(converted), f, args, kwargs))
+        return stretches.watching(stretches.answer(_caller(converted), f, args, kwargs))
     if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
         return dicts.answer(_caller(converted), f, args, kwargs)
     found = ANSWERS.get(id(f))

@@ -14,7 +14,7 @@ from autojit.capture.state.maybe import has_optional
 from autojit.capture.state.one_of import OneOf, resolved
 from autojit.capture.state.optional import Facts, Optional, flag, implied
 from autojit.capture.state.stretch import any_made, has_stretch
-from autojit.capture.values.classes import special
+from autojit.capture.users.classes import special
 from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import (

@@ -27,7 +27,7 @@ from autojit.capture.state.maybe import (
     refuse_order,
 )
 from autojit.capture.state.optional import Facts, assume, flag, known_flag
-from autojit.capture.values.classes import special
+from autojit.capture.users.classes import special
 from autojit.capture.values.scalars import python_number, truth
 from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.context import current_trace

@@ -24,8 +24,8 @@ from autojit.capture.state.stretch import (
     put_together,
     stretch_in,
 )
+from autojit.capture.users.classes import special, watch_callers
 from autojit.capture.values import ranges
-from autojit.capture.values.classes import special
 from autojit.capture.values.scalars import python_number
 from autojit.errors import CaptureError, with_place
 from autojit.protocols.lifting import as_tracer, as_value
@@ -189,6 +189,14 @@ def _as_array(x: Any) -> Any:
 
 
 # -- functions ------------------------------------------------------------------------------
+
+
+def watching(found: Any) -> Any:
+    """The same value. If it is a list of traced length, the classes of all objects that the user's
+    running functions name are watched, since one of these may hold the list next."""
+    if has_stretch(found):
+        watch_callers()
+    return found
 
 
 def _sum(call: Call, items: Any, /, start: Any = 0) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.capture.values.classes import users_classes, watch
+from autojit.capture.users.classes import users_classes, watch
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
@@ -159,10 +159,9 @@ class Heap:
 
     def _note_object(self, x: Any) -> Iterable[Any]:
         if isinstance(x, (list, dict, set, CellType)) or has_contents(x):
-            watch(type(x))
-            more: list[Any] = [*users_classes(type(x))]
-            if isinstance(x, (list, dict, set)) and has_contents(x):
-                more.append(Attributes(x.__dict__) if hasattr(x, "__dict__") else None)
+            more: list[Any] = [*watch(type(x))]
+            if isinstance(x, (list, dict, set)) and has_contents(x) and hasattr(x, "__dict__"):
+                more.append(Attributes(x.__dict__))
             state = state_of(x)
             if state is not None:
                 self.states[id(x)] = x, state.take(x)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
-from autojit.capture.values.classes import as_written
+from autojit.capture.users.classes import as_written
 
 
 class Names:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autojit.capture.state.stretch import note_made
+from autojit.capture.users.classes import special
 from autojit.functions.checks import ensured
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
@@ -21,7 +22,6 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .classes import special
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number, settled
 

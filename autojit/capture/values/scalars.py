@@ -8,6 +8,7 @@ import numpy as np
 
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Flag, Optional
+from autojit.capture.users.classes import special
 from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
@@ -21,8 +22,6 @@ from autojit.tracing.known import at_hand, depends, value_of
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .classes import special
 
 TRACED = (Tracer, TracedArray)
 #: Python's types of numbers, by the dtypes that represent them.

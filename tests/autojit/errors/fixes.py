@@ -997,7 +997,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x, y: sorted([x, y]))(x, y)",
         "@jit\ndef g(x, y):\n    xs = [x, y]\n    return L0, L1\ng(x, y)",
     ),
-    "capture/values/classes.py: stack.height()": (
+    "capture/users/classes.py: stack.height()": (
         "class Stack:\n    def __init__(self): self.items = []\n"
         "    def __float__(self): return float(len(self.items))\n"
         "@jit\ndef g(x):\n    s = Stack()\n    if x > 0:\n        s.items.append(x)\n"

@@ -13,15 +13,14 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from autojit.capture.rewriting.callees import is_users, is_users_file
-from autojit.capture.state.stretch import has_stretch
+from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
 from autojit.tracing.running import depth
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .refusals import refuse
 
 #: Special methods that stay as they are: they make objects and classes, or texts and hashes.
 _PLAIN = frozenset((
@@ -35,8 +34,9 @@ _PLAIN = frozenset((
 _FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing", "abc"})
 
 _lock = Lock()
-#: The classes that have been seen, and what was replaced: class, name, original, replacement.
-_seen: set[type] = set()
+#: The classes that have been seen, each with the user's classes among it and its bases.
+_seen: dict[type, list[type]] = {}
+#: What was replaced: class, name, original, replacement.
 _replaced: list[tuple[type, str, Any, Any]] = []
 #: The originals, by the identities of their replacements.
 _originals: dict[int, Any] = {}
@@ -55,14 +55,17 @@ def _is_written(f: Any) -> bool:
     return is_users(_originals.get(id(f), f))
 
 
-def watch(kind: type) -> None:
-    """Let Python call twins of the special methods and properties of a class."""
-    if kind in _seen or current_trace() is None:
-        return
+def watch(kind: type) -> list[type]:
+    """Let Python call twins of the special methods and properties of a class. Return the user's
+    classes among this class and its bases."""
+    found = _seen.get(kind)
+    if found is not None:
+        return found
+    found = users_classes(kind)
+    if current_trace() is None:
+        return found
     with _lock:
-        if kind in _seen:
-            return
-        for cls in users_classes(kind):
+        for cls in found:
             if cls not in _seen and type(cls).__setattr__ is type.__setattr__:
                 for name, value in list(vars(cls).items()):
                     made = _watched(name, value)
@@ -70,19 +73,13 @@ def watch(kind: type) -> None:
                         _originals[id(made)] = value
                         _replaced.append((cls, name, value, made))
                         setattr(cls, name, made)
-            _seen.add(cls)
-        _seen.add(kind)
-
-
-def watching(found: Any) -> Any:
-    """The same value. If it is a list of traced length, the classes of all objects that the user's
-    running functions name are watched, since one of these may hold the list next."""
-    if has_stretch(found):
-        _watch_callers()
+                _seen[cls] = [c for c in found if issubclass(cls, c)]
+        _seen[kind] = found
     return found
 
 
-def _watch_callers() -> None:
+def watch_callers() -> None:
+    """Watch the classes of all objects that the user's running functions name."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -135,7 +132,7 @@ def _calling_twin(f: Any) -> Any:
             return f(*args, **kwargs)
         found = hooks.called(f, args, kwargs)
         if needs_number and isinstance(found, Tracer):
-            refuse(f"The result of {f.__qualname__}, which Python takes for a number,", _OTHER_NAME)
+            raise ConcreteValueError(with_place(_NEEDED.format(f.__qualname__), user_source()))
         return found
 
     return watched
@@ -143,8 +140,9 @@ def _calling_twin(f: Any) -> Any:
 
 #: Methods of which Python itself uses the result.
 _NUMBERS = frozenset(("__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__"))
-_OTHER_NAME = (
-    "Give the method another name, and call it:\n"
+_NEEDED = (
+    "The result of {}, which Python takes for a number, needs a value that is not known while the "
+    "function is traced.\nGive the method another name, and call it:\n"
     "    stack.height()                     # not: float(stack)"
 )
 

@@ -1,0 +1,1 @@
+"""What the capture knows of the classes that users write."""
