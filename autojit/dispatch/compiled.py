@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
 from autojit.session.devices import CPU, Request, chosen, is_on_card, placed
@@ -295,7 +296,8 @@ class CompiledFunction(Inspected, Binding[P, R]):
         more: dict[str, Any] = {"orders": found.orders}
         if found.device != CPU:
             more = {"explain": explain_late(program)}
-        native = code.direct(found.weak, program.captured, as_tuple=not bare, **more)
+        with seldom_collected():
+            native = code.direct(found.weak, program.captured, as_tuple=not bare, **more)
         with self._lock:
             if found.ready:
                 return  # another thread was faster

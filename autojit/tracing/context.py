@@ -253,7 +253,7 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
         trace.builder.depth = trace.around.builder.depth  # no function of its own
     _stack.traces.append(trace)
     try:
-        with building(trace.builder), hooks.visible(), seldom_collected():
+        with building(trace.builder), seldom_collected(), hooks.visible():
             yield trace
         if outer is not None and not block:
             outer.constructs |= trace.constructs

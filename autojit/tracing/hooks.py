@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from autojit import places
+from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.locks import Lock
 from autojit.spelling import MissingName
 
@@ -156,7 +157,7 @@ class Hooks:
     def load(self) -> None:
         """Import the modules that register hooks, unless that has been done."""
         if self._modules:
-            with self._lock:  # another thread may be importing them
+            with self._lock, seldom_collected():  # another thread may be importing them
                 for name in self._modules:
                     importlib.import_module(name)
                 self._modules = ()

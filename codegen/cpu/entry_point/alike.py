@@ -104,7 +104,8 @@ def _general(module: ir.Module, group: _Group, printed: dict[str, str]) -> ir.Fu
     own = ", ".join(f"i64 {place}" for place in places.values())
     if first.ftype.args:
         own = f", {own}" if own else ""
-    head = head.replace(first.name, name, 1).replace(") nounwind", f"{own}) nounwind", 1)
+    taken, _, attributes = head.replace(first.name, name, 1).rpartition(")")
+    head = f"{taken}{own}){attributes}"
     body = _replaced(body, lambda number: places.get(next(columns), number))
     printed[name] = f"{head}\n{body}"
     return made

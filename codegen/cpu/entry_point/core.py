@@ -18,9 +18,11 @@ from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Recall, Repeat
 from autojit.codegen.loop_ir.sheets import Sheet
-from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine
 
@@ -122,9 +124,14 @@ class Core:
         if not kernel.body:
             return
         emitter = self.emitter(kernel, number)
-        function = self._first_like(emitter.emit())
+        function = emitter.emit()
+        is_apart = any(_is_loop(s) for s in walk(kernel.body))
         if any(b.kind == "local" for b in kernel.buffers):
-            function = self._inlined_once(function)
+            function = self._inlined_once(self._first_like(function), is_apart=is_apart)
+        else:
+            if is_apart:
+                _keep(function)
+            function = self._first_like(function)
         arguments = [places[b] for b in emitter.arguments]
         if emitter.checks:
             arguments.append(self.status)
@@ -134,8 +141,9 @@ class Core:
         if function.name in self.printed:
             self.calls.append(alike.Call(made, function))
 
-    def _inlined_once(self, function: ir.Function) -> ir.Function:
-        """Return a function that only calls another one.
+    def _inlined_once(self, function: ir.Function, *, is_apart: bool) -> ir.Function:
+        """Return a function that only calls another one, and that may be inlined itself unless it
+        ``is_apart``.
 
         LLVM simplifies a function again when it inlines it, and the loops that it has unrolled are
         gone by then: memory that their index addressed moves to registers.
@@ -146,6 +154,8 @@ class Core:
         outer = ir.Function(self.module, function.ftype, symbol)
         outer.linkage = "internal"
         outer.attributes.add("nounwind")
+        if is_apart:
+            _keep(outer)
         for own, inner in zip(outer.args, function.args, strict=True):
             own.attributes = inner.attributes
         builder = ir.IRBuilder(outer.append_basic_block("entry"))
@@ -163,6 +173,22 @@ class Core:
         else:
             del self.module.globals[function.name]
         return first
+
+
+def _is_loop(statement: Any) -> bool:
+    """Whether a statement is a loop that LLVM does not unroll."""
+    if isinstance(statement, Loop):
+        return not statement.unroll
+    return isinstance(statement, (Repeat, Recall))
+
+
+def _keep(function: ir.Function) -> None:
+    """Keep a kernel as a function.
+
+    LLVM would inline a kernel with a single call into the core, and the core into the entry, and
+    simplify the kernel's loops again each time (``decisions/0121-kernels-stay-functions.md``).
+    """
+    function.attributes.add("noinline")
 
 
 def _addresses(

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import cProfile
 import gc
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import autojit
-from autojit import jit
+from autojit import jit, places
+from autojit.codegen.driver.executable import Executable
 from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.core.collection import SELDOM, seldom_collected
 from autojit.ir.core.program import Program
 from autojit.ir.transforms.gradient import gradient
 from autojit.session import transform_cache
+from autojit.tracing.hooks import Hooks
 from autojit.transformations import gradients
 
 X = np.array([1.0, 2.0, 3.0])
@@ -151,6 +155,27 @@ def test_garbage_is_looked_for_as_before_afterwards() -> None:
     assert gc.get_threshold() == before
     with pytest.raises(KeyError), seldom_collected():
         raise KeyError
+    assert gc.get_threshold() == before
+
+
+def test_garbage_is_seldom_looked_for_during_imports_and_compilation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before, found = gc.get_threshold(), []
+    original = Executable.direct
+
+    def direct(*args: Any, **named: Any) -> Any:
+        found.append(gc.get_threshold())
+        return original(*args, **named)
+
+    monkeypatch.setattr(Executable, "direct", direct)
+    jit(lambda x: x * 3.25)(X)
+    (tmp_path / "late_answers.py").write_text("import gc\nseen = gc.get_threshold()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(places, "ANSWERS", ("late_answers",))
+    Hooks().load()
+    assert found == [SELDOM]
+    assert sys.modules.pop("late_answers").seen == SELDOM
     assert gc.get_threshold() == before
 
 

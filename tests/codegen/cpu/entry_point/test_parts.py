@@ -179,9 +179,43 @@ def test_long_loops_in_steps_are_functions_of_their_own(monkeypatch: pytest.Monk
     apart = Executable(program)
     for a, b in zip(apart.call(arguments), want, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-    defined = "\n".join(apart._compiled[0].parts)
-    assert defined.count("noinline") > 1
-    assert "noinline" not in "\n".join(whole._compiled[0].parts)
+    defined, kernels = ("\n".join(e._compiled[0].parts) for e in (apart, whole))
+    assert defined.count("noinline") > kernels.count("noinline") + 1
+
+
+def compiled(f: Any, x: Any) -> Executable:
+    program = trace(f)(x)
+    code = Executable(program)
+    code.call([x, *program.captured])
+    return code
+
+
+@pytest.mark.optimised
+def test_kernels_with_loops_stay_functions() -> None:
+    """A kernel without loops is inlined, and so is the core."""
+    for x, kept in ((np.ones(1000), ["kernel0"]), (np.array(1.0), [])):
+        code = compiled(lambda x: np.sin(x) * 2.0, x)
+        assert re.findall(r'^define [^@]*@"?(kernel\d+|core)', code.llvm(), re.M) == kept
+
+
+@pytest.mark.optimised
+def test_a_kernel_with_memory_of_its_own_is_simplified_twice() -> None:
+    """Only its caller stays a function, in which that memory has become registers."""
+
+    def f(x: Any) -> Any:
+        def step(carry: Any, y: Any) -> Any:
+            return np.array([carry[1], carry[0] * y]), carry[1]
+
+        return autojit.scan(step, np.array([1.0, 2.0]), x)[1]
+
+    code = compiled(f, np.linspace(0.5, 1.5, 50))
+    written = "\n".join(code._compiled[0].parts)
+    assert "alloca" in written
+    assert re.search(r'@"kernel0_again"\(.*\) noinline', written)
+    assert not re.search(r'@"kernel0"\(.*\) noinline', written)
+    kept = re.search(r"^define [^\n]*kernel0_again.*?^}", code.llvm(), re.M | re.S)
+    assert kept is not None
+    assert "alloca" not in kept[0]
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
