@@ -39,6 +39,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls, frames, recursion
+from .blocks.messages import formatted
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
@@ -64,7 +65,6 @@ _RECURSION = (
     "or call the function without jit, where Python goes its own way:\n"
     "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
-
 
 _NO_ITEM = "'NoneType' object is not subscriptable"
 _NO_INDEX = "indices must be integers or slices, not NoneType"
@@ -282,6 +282,8 @@ class Runtime(PlainRuntime):
 
     def repeated(self, a: Any, b: Any) -> Any:
         return repeated(self.call, a, b)
+
+    formatted = staticmethod(formatted)
 
     def whole(self, x: Any) -> Any:
         return whole(x)
