@@ -21,7 +21,7 @@ from autojit.ir.ops.checks import Reported
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.interpreter import Watch, interpret, watching
 from autojit.session.devices import CPU
-from autojit.session.messages import Report, report_by, report_of, reporting
+from autojit.session.messages import OUTSIDE, Report, report_by, report_of, reporting
 from autojit.session.transform_cache import cached_transform
 from autojit.version import VERSION
 
@@ -83,37 +83,47 @@ def name_failing_line(error: BaseException, program: Program, arrays: Sequence[A
     lines = _once(_lines(program, error))
     is_unclear = len(lines) > 1 or (lines and isinstance(error, IndexError))
     if arrays is not None and (is_unclear or _has_reports(program, error)):
-        same = _again(error, program, arrays)
+        same, report = _again(error, program, arrays)
+        report = report or (None if same is not None else _of_code(error, program, arrays))
+        if report is not None:
+            error.args = report.arguments
+        elif same is not None and str(same) != str(error):
+            _add_words(error, same)
         if same is not None:
-            error.args = same.args
             for note in getattr(same, "__notes__", ()):
                 error.add_note(note)
             return
-        report = _of_code(error, program, arrays)
-        if report is not None:
-            error.args = report.arguments
-            lines = lines if report.source is None else [report.source]
+        if report is not None and report.source is not None:
+            lines = [report.source]
     _name(error, lines)
 
 
-def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Exception | None:
-    """The error as the interpreter raises it, with the values that its message names; None if it
+def _add_words(error: Exception, same: Exception) -> None:
+    """Add what the interpreter says about an error whose message names no values."""
+    if _failure(error) == OUTSIDE:
+        error.args = same.args
+    else:
+        error.add_note(str(same))
+
+
+def _again(
+    error: Exception, program: Program, arrays: Sequence[Any]
+) -> tuple[Exception | None, Report | None]:
+    """The error as the interpreter raises it, and the values that its message names; None if it
     does not raise one, or if that would take long."""
+    watch, same = _Bounded(), None
     if _largest(program) > MOST_WORK // 4:
-        return None
-    watch = _Bounded()
+        return None, None
     try:
         with watching(watch):
             interpret(program, arrays)
-    except type(error) as same:
-        reports = [x for x in watch.reports.values() if x.failure == _failure(same)]
-        own = [x for x in reports if x.source is not None and _is_at(same, x.source)] or reports
-        if own:
-            same.args = own[0].arguments
-        return same
+    except type(error) as found:
+        same = found
     except Exception:  # too long, or another one: the line is not known
-        return None
-    return None
+        return None, None
+    reports = [x for x in watch.reports.values() if x.failure == _failure(error)]
+    own = [x for x in reports if x.source is not None and _is_at(same, x.source)] or reports
+    return same, own[0] if own and same is not None else None
 
 
 def _of_code(error: Exception, program: Program, arrays: Sequence[Any]) -> Report | None:
@@ -134,7 +144,7 @@ def _failure(error: Exception) -> tuple[str, str]:
     return type(error).__name__, "".join(map(str, error.args))
 
 
-def _is_at(error: Exception, source: Source) -> bool:
+def _is_at(error: Exception | None, source: Source) -> bool:
     return with_place("", source).strip("\n") in getattr(error, "__notes__", ())
 
 
