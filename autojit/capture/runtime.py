@@ -39,7 +39,6 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls, frames, recursion
-from .blocks.messages import formatted
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
@@ -283,7 +282,7 @@ class Runtime(PlainRuntime):
     def repeated(self, a: Any, b: Any) -> Any:
         return repeated(self.call, a, b)
 
-    formatted = staticmethod(formatted)
+    formatted = staticmethod(calls.formatted)
 
     def whole(self, x: Any) -> Any:
         return whole(x)

@@ -10,7 +10,6 @@ the message reads. Generated code has neither.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,11 +24,9 @@ from autojit.ir.ops.checks import reported
 from autojit.ir.regions.switch import switch
 from autojit.protocols.lifting import tracer
 from autojit.session.messages import OUTSIDE, Form, marked, split, unmarked
-from autojit.session.shown_text import Use, use_of_text
 from autojit.staging.bodies import merged
 from autojit.tracing.context import Trace, active_traces, current_trace
 from autojit.tracing.hooks import hooks
-from autojit.tracing.known import at_hand
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -67,34 +64,6 @@ def _as_now(x: Tracer, trace: Trace) -> Tracer:
 
 
 hooks.named = _named
-
-
-def formatted(text: Any, values: Any) -> Any:
-    """``text % values``; in the message of an exception, traced values may be formatted as
-    numbers."""
-    if type(text) is not str:
-        return text % values
-    given = values if isinstance(values, tuple) else (values,)
-    places = list(_CONVERSIONS.finditer(text))
-    fits = len(places) == len(given) and not any(found["stars"] for found in places)
-    if not (fits and any(map(_is_unknown, given)) and use_of_text() is Use.RAISED):
-        return text % values
-    made, end = [], 0
-    for found, x in zip(places, given, strict=True):
-        made.append(text[end : found.start()] % ())
-        made.append(hooks.named(x, found[0]) if _is_unknown(x) else found[0] % (x,))
-        end = found.end()
-    return "".join([*made, text[end:] % ()])
-
-
-#: The conversions of values in a text with `%`.
-_CONVERSIONS = re.compile(
-    r"%(?P<flags>[#0 +-]*)(?P<stars>\*|\d*\.\*|\(.*?\))?[\d.]*[hlL]?[diouxXeEfFgGcrsa]"
-)
-
-
-def _is_unknown(x: Any) -> bool:
-    return isinstance(x, Tracer) and at_hand(x) is None
 
 
 def raisable(error: Exception) -> Exception:
