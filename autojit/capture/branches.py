@@ -48,6 +48,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .blocks.block import common_leaders, is_free
+from .blocks.messages import take_out
 from .blocks.regions import Failure, can_hold_back, failing, hold_back, settled
 from .blocks.ways import Way, traced_way
 from .checks import add_checks
@@ -128,6 +129,9 @@ def _has_contents(cell: Any) -> bool:
 def joined_ways(held: Tracer, traced: Sequence[Way], before: Before) -> Exception | None:
     """Emit the ways of a branch; make the function fail where they raise exceptions. Returns the
     exception if both ways raise one."""
+    for number, way in enumerate(traced):
+        if way.error is not None and way.is_dead:
+            take_out(held, number, way.block, way.error)
     if any(not way.is_dead or way.block.trace.checks for way in traced):
         _emit(held, traced, before)
     errors: list[Any] = [way.error for way in traced]

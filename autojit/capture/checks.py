@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import CaptureError, HandledFailureError, TracingError, with_place
-from autojit.functions.checks import ensured, failure_of, is_raised
+from autojit.errors import CaptureError, HandledFailureError, with_place
+from autojit.functions.checks import ensured
 from autojit.ir.autodiff.kept_errors import of_unread
 from autojit.ir.core.program import Op, Value, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
+from autojit.session.messages import OUTSIDE
 from autojit.tracing.context import CapturedView, Trace, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import Bounds
@@ -25,6 +26,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
 from .blocks.block import Block
+from .blocks.messages import raisable, reporting_indices
 from .blocks.regions import (
     ELSEWHERE,
     Failure,
@@ -42,7 +44,8 @@ def check_unread(outputs: Sequence[Value]) -> None:
     trace = current_trace()
     assert trace is not None
     for held, op in of_unread(outputs, trace.builder.applied, _known_ranges(trace)):
-        trace.checks.append((tracer(held), Failure(IndexError(_OUTSIDE), op.source)))
+        checked = reporting_indices(tracer(held), op)
+        trace.checks.append((checked, Failure(IndexError(OUTSIDE[1]), op.source)))
 
 
 def _known_ranges(trace: Trace) -> dict[Value, Bounds]:
@@ -111,32 +114,12 @@ def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -
     return checked
 
 
-_OUTSIDE = "an index is out of bounds"
 _NO_RESULT = (
     "The function raises an exception if a traced condition holds, but it returns no number. "
     "Compiled code raises exceptions while it computes a result, so return the number that the "
     "function checks:\n"
     "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
 )
-
-
-def raisable(error: Exception) -> Exception:
-    """The exception as compiled code raises it: one of Python's own, with one message.
-
-    A user's exception becomes the nearest of its base classes that is Python's own, and its name
-    goes in front of its message.
-    """
-    words = str(error.args[0]) if len(error.args) == 1 else " ".join(map(str, error.args))
-    kind = next(k for k in type(error).__mro__ if is_raised(k))
-    if kind is not type(error):
-        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    try:
-        made = kind(words) if words else kind()
-        failure_of(made)
-    except (TypeError, TracingError):
-        made = RuntimeError(f"{type(error).__name__}: {words}")
-    result: Exception = made
-    return result
 
 
 def _fail_where(where: Any, error: Exception) -> None:

@@ -64,7 +64,6 @@ _RECURSION = (
     "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
 
-
 _NO_ITEM = "'NoneType' object is not subscriptable"
 _NO_INDEX = "indices must be integers or slices, not NoneType"
 
@@ -282,6 +281,8 @@ class Runtime(recursion.Recursive):
 
     def repeated(self, a: Any, b: Any) -> Any:
         return repeated(self.call, a, b)
+
+    formatted = staticmethod(calls.formatted)
 
     def whole(self, x: Any) -> Any:
         return whole(x)

@@ -15,7 +15,8 @@ import ast
 import dis
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from functools import lru_cache
 from itertools import islice
 from types import FrameType
@@ -43,19 +44,31 @@ _CALLING = frozenset({"autojit.capture.calls.calling", "autojit.capture.runtime"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def is_shown() -> bool:
-    """Whether the text that the caller makes of a traced value is only shown to people."""
+class Use(Enum):
+    """What becomes of a text."""
+
+    #: It may be compared, measured or returned.
+    ANY = 0
+    #: It is only shown to people.
+    SHOWN = 1
+    #: It is only the message of an exception, or a part of one.
+    RAISED = 2
+
+
+def use_of_text() -> Use:
+    """What becomes of the text that the caller makes of a traced value."""
     frame = _reader(sys._getframe(2))
     if frame is None:
-        return True
+        return Use.SHOWN
     nodes = _around(frame)
     if not nodes:
-        return _is_printed(frame)
-    if any(map(_is_showing, nodes)):
-        return True
-    statement, function = nodes[-1].statement, nodes[-1].function
-    names = _assigned(statement)
-    return bool(names) and all(map(_is_read_to_show, _reads(names, function)))
+        return Use.SHOWN if _is_printed(frame) else Use.ANY
+    use = _use(nodes)
+    names = _assigned(nodes[-1].statement)
+    if use is not Use.ANY or not names:
+        return use
+    uses = {_use_of_read(path) for path in _reads(names, nodes[-1].function)}
+    return uses.pop() if len(uses) == 1 else Use.ANY if Use.ANY in uses else Use.SHOWN
 
 
 def _reader(frame: FrameType | None) -> FrameType | None:
@@ -148,15 +161,20 @@ def _within(node: ast.AST, statement: ast.stmt | None, function: ast.AST) -> Ite
             yield from _within(child, here, function)
 
 
-def _is_showing(x: _Node) -> bool:
-    """Whether a node shows the texts in it."""
+def _use(nodes: Iterable[_Node]) -> Use:
+    """What the nodes around a text do with it."""
+    uses = set(map(_use_by, nodes))
+    return Use.SHOWN if Use.SHOWN in uses else Use.RAISED if Use.RAISED in uses else Use.ANY
+
+
+def _use_by(x: _Node) -> Use:
+    """What a node does with the texts in it."""
     if isinstance(x.node, ast.Call):
         name = x.node.func
         last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-        return last in _SHOWING
-    return isinstance(x.node, ast.Raise) or (
-        isinstance(x.statement, ast.Assert) and x.node is x.statement.msg
-    )
+        return Use.SHOWN if last in _SHOWING else Use.ANY
+    is_message = isinstance(x.statement, ast.Assert) and x.node is x.statement.msg
+    return Use.RAISED if is_message or isinstance(x.node, ast.Raise) else Use.ANY
 
 
 def _assigned(statement: ast.stmt | None) -> set[str]:
@@ -181,6 +199,6 @@ def _reads(names: set[str], function: ast.AST) -> Iterator[list[ast.AST]]:
         waiting += [[*path, child] for child in ast.iter_child_nodes(node)]
 
 
-def _is_read_to_show(path: list[ast.AST]) -> bool:
+def _use_of_read(path: list[ast.AST]) -> Use:
     statement = next(x for x in reversed(path) if isinstance(x, ast.stmt))
-    return any(_is_showing(_Node(x, statement, statement)) for x in path[1:])
+    return _use(_Node(x, statement, statement) for x in path[1:])

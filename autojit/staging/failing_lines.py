@@ -8,14 +8,22 @@ error. Calls without an error pay nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from traceback import walk_tb
 from typing import Any
+
+import numpy as np
 
 from autojit.ir.core.errors import name_line, with_place
 from autojit.ir.core.program import Op, Program, Source
 from autojit.ir.core.values import has_place
+from autojit.ir.ops.checks import Reported
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.interpreter import Watch, interpret, watching
+from autojit.session.devices import CPU
+from autojit.session.messages import OUTSIDE, Report, report_by, report_of, reporting
+from autojit.session.transform_cache import cached_transform
+from autojit.version import VERSION
 
 #: The errors of compiled code: its own, any that the user's code raises, and Ctrl-C in a loop.
 FAILURES = (Exception, KeyboardInterrupt)
@@ -37,11 +45,16 @@ class _Bounded(Watch):
 
     def __init__(self) -> None:
         self.left_over = MOST_WORK
+        self.reports: dict[Any, Report] = {}
 
     def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
         self.left_over -= CALL + _size(op)
         if self.left_over < 0:
             raise _TooLong
+        if isinstance(op.kind, Reported) and not np.all(operands[0]):
+            key = op.params["failure"], op.source and op.source.place
+            if key not in self.reports:
+                self.reports[key] = report_of(op.params, op.source, operands)
         return results
 
 
@@ -58,9 +71,9 @@ def _largest(program: Program) -> int:
 def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any] | None) -> None:
     """Add the line to an error raised by a program's code for these inputs.
 
-    If several lines may have raised it, the interpreter finds out which one, and which index is out
-    of bounds, unless that takes long. An error that a GPU raises late may already have its line;
-    ``arrays`` is None if the call that raised it is unknown.
+    If several lines may have raised it, the interpreter finds out which one, which index is out of
+    bounds, and the values that the message names, unless that takes long. An error that a GPU
+    raises late may already have its line; ``arrays`` is None if the call that raised it is unknown.
     """
     if not is_of_code(error) or has_place(error):
         return
@@ -68,29 +81,81 @@ def name_failing_line(error: BaseException, program: Program, arrays: Sequence[A
         _name(error, _once(_loops(program)))
         return
     lines = _once(_lines(program, error))
-    if arrays is not None and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
-        same = _again(error, program, arrays)
+    is_unclear = len(lines) > 1 or (lines and isinstance(error, IndexError))
+    if arrays is not None and (is_unclear or _has_reports(program, error)):
+        same, report = _again(error, program, arrays)
+        report = report or (None if same is not None else _of_code(error, program, arrays))
+        if report is not None:
+            error.args = report.arguments
+        elif same is not None and str(same) != str(error):
+            _add_words(error, same)
         if same is not None:
-            if str(same) != str(error):
-                error.add_note(str(same))
             for note in getattr(same, "__notes__", ()):
                 error.add_note(note)
             return
+        if report is not None and report.source is not None:
+            lines = [report.source]
     _name(error, lines)
 
 
-def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Exception | None:
-    """The error as the interpreter raises it; None if it does not, or if that would take long."""
+def _add_words(error: Exception, same: Exception) -> None:
+    """Add what the interpreter says about an error whose message names no values."""
+    if _failure(error) == OUTSIDE:
+        error.args = same.args
+    else:
+        error.add_note(str(same))
+
+
+def _again(
+    error: Exception, program: Program, arrays: Sequence[Any]
+) -> tuple[Exception | None, Report | None]:
+    """The error as the interpreter raises it, and the values that its message names; None if it
+    does not raise one, or if that would take long."""
+    watch, same = _Bounded(), None
     if _largest(program) > MOST_WORK // 4:
-        return None
+        return None, None
     try:
-        with watching(_Bounded()):
+        with watching(watch):
             interpret(program, arrays)
-    except type(error) as same:
-        return same
+    except type(error) as found:
+        same = found
     except Exception:  # too long, or another one: the line is not known
-        return None
-    return None
+        return None, None
+    reports = [x for x in watch.reports.values() if x.failure == _failure(error)]
+    own = [x for x in reports if x.source is not None and _is_at(same, x.source)] or reports
+    return same, own[0] if own and same is not None else None
+
+
+def _of_code(error: Exception, program: Program, arrays: Sequence[Any]) -> Report | None:
+    """The report of an error by another run of the compiled program."""
+    code = _reporting_code(cached_transform(reporting, program).bound_to(()))
+    return report_by(lambda: code.call(arrays), _failure(error))
+
+
+@lru_cache(maxsize=16)
+def _reporting_code(program: Program) -> Any:
+    from autojit.codegen.driver.cache import user_cache
+    from autojit.codegen.driver.executable import compile_program
+
+    return compile_program(program, CPU, user_cache(), VERSION)
+
+
+def _failure(error: Exception) -> tuple[str, str]:
+    return type(error).__name__, "".join(map(str, error.args))
+
+
+def _is_at(error: Exception | None, source: Source) -> bool:
+    return with_place("", source).strip("\n") in getattr(error, "__notes__", ())
+
+
+def _has_reports(program: Program, error: Exception) -> bool:
+    """Whether a program has the values that the message of an error names."""
+    return any(
+        op.params["failure"] == _failure(error)
+        if isinstance(op.kind, Reported)
+        else any(_has_reports(inner, error) for inner in op.programs)
+        for op in program.ops
+    )
 
 
 def _name(error: BaseException, lines: list[Source]) -> None:

@@ -71,6 +71,9 @@ class Trace:
         #: list.
         self.coded: list[Any] = [] if outer is None else outer.coded
         self._first_coded = len(self.coded)
+        #: The traced values that messages of exceptions name, by their numbers.
+        self.named: dict[int, Any] = {} if outer is None else outer.named
+        self._known_names = frozenset(self.named)
         #: Facts about dicts whose keys traced conditions decide.
         self.optional_keys: list[Any] = [] if outer is None else outer.optional_keys
         self._first_optional = len(self.optional_keys)
@@ -178,6 +181,8 @@ class Trace:
         self.cached.clear()
         if self.around is None:  # not a block, whose objects are used behind it
             del self.coded[self._first_coded :]
+            for number in self.named.keys() - self._known_names:
+                del self.named[number]
             for keys in self.optional_keys[self._first_optional :]:
                 keys.end()
             del self.optional_keys[self._first_optional :]

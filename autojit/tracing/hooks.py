@@ -80,6 +80,8 @@ class Hooks:
     callback_instead: Callable[[bool], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+    #: A text of a traced value for the message of an exception, and how it is made.
+    named: Callable[[Any, str], str]
     #: Makes the function raise an exception if a traced bool holds.
     fail_where: Callable[[Any, Exception], None]
     #: Whether a ``try`` of the user's handles an exception, and its handler can be compiled; the

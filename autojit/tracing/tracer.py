@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +19,8 @@ from autojit.ir.core.halves import shown_dtype
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.session.elsewhere import closest_of_arrays, of_others
-from autojit.session.shown_text import is_shown
+from autojit.session.messages import written
+from autojit.session.shown_text import Use, use_of_text
 
 from .aliasing import View, refreshed
 from .array_methods import ArrayMethods, uncovered_of
@@ -142,16 +143,21 @@ class Tracer(ArrayMethods):
         return bool(np.any(self == value))
 
     def __repr__(self) -> str:
-        return self._shown(repr)
+        return self._shown("!r")
 
     def __str__(self) -> str:
-        return self._shown(str)
+        return self._shown("!s")
 
-    def _shown(self, words: Callable[[Any], str]) -> str:
+    def _shown(self, how: str) -> str:
+        """Its text, made as ``how`` says (see ``autojit.session.messages``)."""
         found = at_hand(self) if self.owner.open else None
         if found is not None:
-            return words(found)
-        if self.owner.open and not is_shown():
+            return written(found, how)
+        if (use := use_of_text() if self.owner.open else Use.SHOWN) is Use.RAISED:
+            return hooks.named(self, how)
+        if how[0] == ":" and how != ":":
+            self._refuse_format(how[1:])
+        if use is Use.ANY:
             self._refuse("making a text of x", _SHOW)
         return f"Tracer<{self.type}>"
 
@@ -283,11 +289,9 @@ class Tracer(ArrayMethods):
         self._refuse(f"math.{name}(x)", f"Use `np.{name}(x)` instead.")
 
     def __format__(self, form: str) -> str:
-        found = at_hand(self) if self.owner.open else None
-        if found is not None:
-            return format(found, form)
-        if not form:
-            return repr(self)
+        return self._shown(f":{form}")
+
+    def _refuse_format(self, form: str) -> NoReturn:
         self._refuse(
             f"formatting x as {form!r}",
             f"Print the type instead, or format the result of the compiled function:\n"

@@ -312,9 +312,17 @@ class Nests(ScalarCode):
     # -- library calls and copies -----------------------------------------
 
     def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization | Callback:
+        for base in {view.base for view in call.views if view.base in self.indices}:
+            self._store_index(base)
         made = library_call(call, self.placement, self.traits, in_steps=self.in_steps)
         made.origins = (self._origin([call.op]),)
         return made
+
+    def _store_index(self, value: Value) -> None:
+        """Store the index of a surrounding loop, which has no location."""
+        place = Buffer(f"index{next(self.placement.names)}", "i64", 1, "local")
+        self.scopes[-1].body.append(Store(place, Affine(0), self.walk(value, ()), self.source))
+        self.placement.of[value] = place
 
     def copy(self, source: Location, target: Location, like: Value) -> None:
         """Write a loop that copies a value's elements to another place."""

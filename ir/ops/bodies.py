@@ -25,6 +25,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.tools.interpreter import interpret
 
 from .arithmetic import add
+from .checks import Reported
 
 T = TypeVar("T")
 
@@ -152,6 +153,11 @@ def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -
     ]
 
 
+def needs_guard(body: Program) -> bool:
+    """Whether somebody can tell if a body is computed in vain."""
+    return body.may_fail or body.has(Reported)
+
+
 def guarded(body: Program) -> Program | None:
     """``(wanted, inputs…) -> outputs``: the body's outputs if ``wanted`` holds. Otherwise no op
     fails, and the outputs are meaningless. None if an op has no such form."""
@@ -161,7 +167,7 @@ def guarded(body: Program) -> Program | None:
     with building(builder):
         for op in body.ops:
             operands: Sequence[Value] | None = [env[v] for v in op.operands]
-            if op.kind.may_fail(op):
+            if op.kind.may_fail(op) or isinstance(op.kind, Reported):
                 operands = op.kind.harmless(op, operands or (), wanted)
             if operands is None:
                 return None

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.core.declaration import require
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.declaration import SingleResult, require
 from autojit.ir.core.errors import no_derivative
-from autojit.ir.core.program import Op, Value
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type
 
 from .arithmetic import bitwise_not, bitwise_or
@@ -207,6 +208,53 @@ def _complex_kernel(k: Any, x: Any, holds: Any, *, failure: Failure, **flags: bo
 ensure = Ensure(
     "ensure", np.asarray, [_derivative, None], kernel=_kernel, complex_kernel=_complex_kernel
 )
+
+
+class Reported(SingleResult):
+    """``reported(holds, values…, failure=f, form=m)``: ``holds``, beside values that the message of
+    a failure names if it is false.
+
+    ``holds`` has the axes of a batch, and each value has them in front of its own. ``form`` says
+    how the arguments of the exception are made of the values (see ``autojit.session.messages``).
+    Generated code has no such op: after a call has failed, the interpreter finds the values.
+    """
+
+    moves = True
+    parameters = ("failure", "form")
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        holds, *values = types
+        rank = holds.ndim
+        require(
+            holds.dtype == np.bool_
+            and all(t.shape[:rank] == holds.shape for t in values)
+            and is_failure(params["failure"])
+            and isinstance(params["form"], tuple),
+            f"reported takes bools, values with their axes, a failure and a tuple; got "
+            f"{', '.join(map(str, types))}, {params['failure']!r}, {params['form']!r}",
+        )
+        return (holds,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return arrays[0]
+
+    def expand(self, op: Op) -> Program:
+        inputs = [Value(v.type) for v in op.operands]
+        return Program(inputs, (), inputs[:1])
+
+    def work(self, op: Op) -> float:
+        return 0
+
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value]:
+        holds, *values = operands
+        unwanted = broadcast(bitwise_not(wanted), shape=holds.shape, dims=())
+        return [bitwise_or(holds, unwanted), *values]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(*(along(x, size) for x in operands), **op.params)
+
+
+reported = Reported("reported")
 
 
 def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:

@@ -73,7 +73,7 @@ class Gather(_Indexing):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x, *indices), axes = arrays, params["axes"]
         x = np.asarray(x)
-        check_bounds(indices, [x.shape[a] for a in axes])
+        check_bounds(indices, [x.shape[a] for a in axes], axes)
         return np.moveaxis(x, axes, range(len(axes)))[tuple(indices)]
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
@@ -118,7 +118,7 @@ class ScatterAdd(_Indexing):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (updates, *indices), axes, shape = arrays, params["axes"], params["shape"]
         updates = np.asarray(updates)
-        check_bounds(indices, [shape[a] for a in axes])
+        check_bounds(indices, [shape[a] for a in axes], axes)
         result = np.zeros(shape, updates.dtype)
         np.add.at(np.moveaxis(result, axes, range(len(axes))), tuple(indices), updates)
         return result
@@ -176,14 +176,27 @@ def check_updates(
     )
 
 
-def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
-    """Raise IndexError unless all indices are within the extents."""
-    for index, extent in zip(indices, extents, strict=True):
+def check_bounds(indices: Sequence[Any], extents: Sequence[int], axes: Sequence[int]) -> None:
+    """Raise IndexError unless all indices are within the extents of their axes."""
+    words = out_of_bounds(indices, extents, axes)
+    if words:
+        raise IndexError(words)
+
+
+def out_of_bounds(indices: Sequence[Any], extents: Sequence[int], axes: Sequence[int]) -> str:
+    """NumPy's words about the first index that is out of bounds, or an empty text.
+
+    >>> from autojit.ir.ops.index import out_of_bounds
+    >>> out_of_bounds([np.array([1, 3])], [3], [1])
+    'index 3 is out of bounds for axis 1 with size 3'
+    """
+    for index, extent, axis in zip(indices, extents, axes, strict=True):
         index = np.asarray(index)
         if index.size and not (index.min() >= 0 and index.max() < extent):
             wrong = int(index[(index < 0) | (index >= extent)].flat[0])
             given = wrong if wrong > 0 else wrong - extent  # as the user has counted from the end
-            raise IndexError(f"index {given} is out of bounds for an axis of {extent} elements")
+            return f"index {given} is out of bounds for axis {axis} with size {extent}"
+    return ""
 
 
 def places_if(

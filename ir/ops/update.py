@@ -189,7 +189,7 @@ class _AtIndices(Updating):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x, updates, *indices), axes = arrays, params["axes"]
         result = np.array(x)
-        check_bounds(indices, [result.shape[a] for a in axes])
+        check_bounds(indices, [result.shape[a] for a in axes], axes)
         places = np.moveaxis(result, axes, range(len(axes)))
         self.put(places, tuple(indices), np.asarray(updates))
         return result

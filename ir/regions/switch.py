@@ -33,6 +33,7 @@ from autojit.ir.ops.bodies import (
     each_alone,
     flags,
     guarded,
+    needs_guard,
     or_zero,
     others,
     present,
@@ -200,7 +201,7 @@ class Switch(BodyOp):
         # Elements take different branches: all branches run, but fail only for their own elements.
         made_all = []
         for k, branch in enumerate(branches):
-            safe = guarded(branch) if branch.may_fail else branch
+            safe = guarded(branch) if needs_guard(branch) else branch
             if safe is None:
                 return each_alone(op, operands, size)
             guards = [] if safe is branch else [_is_chosen(index.value, k, len(branches))]

@@ -17,7 +17,7 @@ from autojit.ir.autodiff.partition import depends
 from autojit.ir.core.batching import Batched
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import select
-from autojit.ir.ops.bodies import BodyOp, batched_as, each_alone, groups, guarded
+from autojit.ir.ops.bodies import BodyOp, batched_as, each_alone, groups, guarded, needs_guard
 from autojit.ir.ops.move import broadcast
 from autojit.ir.ops.reduce import any_
 
@@ -35,7 +35,7 @@ def batched(
     together = not depends(condition, [*moving.constants, *moving.carries[0]])[0]
     sweeps: list[Program | None] = list(params["sweeps"])
     if not together:
-        sweeps = [guarded(body) if body.may_fail else body for body in params["sweeps"]]
+        sweeps = [guarded(body) if needs_guard(body) else body for body in params["sweeps"]]
         moving = moving_of(params, marks, everything=True)
     bodies = []
     for k, body in enumerate(sweeps):

@@ -19,7 +19,7 @@ from autojit.ir.core.program import Program, Value, building
 from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
-from autojit.ir.ops.checks import Ensure, whole_number
+from autojit.ir.ops.checks import Ensure, Reported, whole_number
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
 from autojit.ir.ops.index import Gather, ScatterAdd
@@ -95,6 +95,16 @@ def ensure(grow: Grower, kind: Ensure) -> Value | None:
         return None
     holds = arithmetic.bitwise_or(arithmetic.eq(x, x), arithmetic.ne(x, x))  # also for NaN
     return kind(x, holds, failure="overflow")
+
+
+def reported(grow: Grower, kind: Reported) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    number = np.dtype(np.int64)
+    axis = iota_op(axis=0, dtype=number, shape=x.shape) if x.shape else full(0, Type(number, ()))
+    holds = arithmetic.ge(axis, 1)
+    form = (("text", "x is ", (0, "scalar", ":")),)
+    return kind(holds, x, failure=("ValueError", "x is Tracer"), form=form)
 
 
 def constant(grow: Grower, kind: Constant) -> Value | None:
@@ -264,6 +274,7 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Convert: convert,
     IntegerPower: integer_power,
     Ensure: ensure,
+    Reported: reported,
     Constant: constant,
     Iota: iota,
     Broadcast: broadcast,

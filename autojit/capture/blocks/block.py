@@ -109,9 +109,17 @@ class Block:
         trace.let_go()
         return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=False)]
 
-    def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
+    def finish(
+        self,
+        outputs: Sequence[Value],
+        name: str,
+        more: Sequence[Value] = (),
+        *,
+        is_last: bool = True,
+    ) -> Body:
         """The block's program, with the values that it reads from the trace around it. It takes
-        ``more`` inputs that it does not read."""
+        ``more`` inputs that it does not read. With ``is_last=False`` there will be another program
+        of the block."""
         trace, around = self.trace, current_trace()
         if around is not None:
             around.constructs |= trace.constructs
@@ -124,7 +132,8 @@ class Block:
         if free:
             program = _with_inputs(program, inputs)
         program = _resolved(program)
-        trace.let_go()
+        if is_last:
+            trace.let_go()
         program = without_long_stretches(program, is_body=True)
         tables = [lift(c) for c in program.captured]  # of what differs from step to step
         return Body(program, None, [], [*bound, *tables])

@@ -24,6 +24,7 @@ from autojit.session.frames import is_defect
 from autojit.tracing.context import Trace, current_trace
 
 from .block import Block
+from .messages import reporting
 
 
 class Failure(NamedTuple):
@@ -51,7 +52,8 @@ def failing(where: Any, error: Exception, source: Source | None) -> None:
         hold_back(np.logical_not(where), Failure(error, source, is_handled=True))
         return
     trace.builder.check_raise(type(error), source)
-    trace.checks.append((np.logical_not(where), Failure(error, source)))
+    held = reporting(np.logical_not(where), error, source)
+    trace.checks.append((held, Failure(error, source)))
 
 
 def is_handled(error: type[BaseException]) -> bool:

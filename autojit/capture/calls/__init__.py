@@ -9,7 +9,7 @@ from autojit.capture.lists.lazy import perhaps
 from autojit.capture.lists.stretches import stretched, unpacked
 
 from .caches import CACHED, is_uncached
-from .calling import NUMPY_NAMES, call
+from .calling import NUMPY_NAMES, call, formatted
 from .items import delete_item, item, set_item, update_item
 from .logic import (
     and_,
@@ -25,8 +25,29 @@ from .logic import (
 from .type_queries import class_of, dispatches, is_singleton
 
 __all__ = [
-    "CACHED", "NUMPY_NAMES", "and_", "call", "check_subject", "class_of", "delete_item",
-    "dispatches", "in_", "is_equal", "is_one_of", "is_optional", "is_singleton", "is_uncached",
-    "is_unequal", "item", "not_", "or_", "perhaps", "refused", "set_item", "stretched",
-    "unpacked", "update_item",
+    "CACHED",
+    "NUMPY_NAMES",
+    "and_",
+    "call",
+    "check_subject",
+    "class_of",
+    "delete_item",
+    "dispatches",
+    "formatted",
+    "in_",
+    "is_equal",
+    "is_one_of",
+    "is_optional",
+    "is_singleton",
+    "is_uncached",
+    "is_unequal",
+    "item",
+    "not_",
+    "or_",
+    "perhaps",
+    "refused",
+    "set_item",
+    "stretched",
+    "unpacked",
+    "update_item",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import random
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -26,8 +27,11 @@ from autojit.capture.users.classes import watch
 from autojit.capture.values import ranges
 from autojit.capture.values.scalars import TRACED, any_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
+from autojit.session.shown_text import Use, use_of_text
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import uncovered_of
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import at_hand
 from autojit.tracing.tracer import Tracer
 
 from . import caches, conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
@@ -268,3 +272,31 @@ _ways: dict[type, Way] = {
 }
 
 _tables = (heaps, iteration, mathematics, ordering, type_queries)  # they register their answers
+
+
+def formatted(text: Any, values: Any) -> Any:
+    """``text % values``; in the message of an exception, traced values may be formatted as
+    numbers."""
+    if type(text) is not str:
+        return text % values
+    given = values if isinstance(values, tuple) else (values,)
+    places = list(_CONVERSIONS.finditer(text))
+    fits = len(places) == len(given) and not any(found["stars"] for found in places)
+    if not (fits and any(map(_is_unknown, given)) and use_of_text() is Use.RAISED):
+        return text % values
+    made, end = [], 0
+    for found, x in zip(places, given, strict=True):
+        made.append(text[end : found.start()] % ())
+        made.append(hooks.named(x, found[0]) if _is_unknown(x) else found[0] % (x,))
+        end = found.end()
+    return "".join([*made, text[end:] % ()])
+
+
+#: The conversions of values in a text with `%`.
+_CONVERSIONS = re.compile(
+    r"%(?P<flags>[#0 +-]*)(?P<stars>\*|\d*\.\*|\(.*?\))?[\d.]*[hlL]?[diouxXeEfFgGcrsa]"
+)
+
+
+def _is_unknown(x: Any) -> bool:
+    return isinstance(x, Tracer) and at_hand(x) is None

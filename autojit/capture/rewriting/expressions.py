@@ -88,13 +88,15 @@ class Expressions:
             spelt.append(constant(True, node))
         return ask("bound", [node, *spelt], node)
 
-    # -- dicts and lists put together
+    # -- dicts, lists and texts put together
 
     def bin_op(self, node: ast.BinOp) -> ast.expr:
         if isinstance(node.op, ast.BitOr):
             name = "joined"
         elif isinstance(node.op, ast.Mult) and ast.List in map(type, (node.left, node.right)):
             name = "repeated"
+        elif isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
+            name = "formatted"
         else:
             return self.generic(node)
         return self.ask(name, self.expressions([node.left, node.right]), node)

@@ -186,6 +186,11 @@ class PlainRuntime:
         """``a * b`` where one operand is a list display."""
         return a * b
 
+    @staticmethod
+    def formatted(text: Any, values: Any) -> Any:
+        """``text % values``."""
+        return text % values
+
     def whole(self, x: Any) -> Any:
         """A list or dict whose elements or keys Python takes out."""
         return x

@@ -448,3 +448,18 @@ def test_the_code_for_a_library_runs(tmp_path: Path, monkeypatch: Any) -> None:
         np.testing.assert_array_equal(found, [2.0, 4.0, 6.0])
     finally:
         del sys.modules["foreign_library"]
+
+
+@pytest.mark.parametrize("is_in_branch", [False, True])
+def test_the_index_of_a_compiled_loop_is_an_argument(is_in_branch) -> None:
+    def f(xs):
+        total = 0.0
+        for i in range(len(xs)):
+            total = np.sin(total)
+            if not is_in_branch or xs[i] < 0:
+                total = total + pure_callback(np.float64, "f64[]", i)
+        return total
+
+    xs = np.ones(300)
+    xs[200] = -1.0
+    assert jit(f)(xs) == pytest.approx(f(xs), rel=1e-12)

@@ -258,9 +258,7 @@ def test_the_index_is_named() -> None:
     for index in (5, -7):
         with pytest.raises(IndexError) as caught:
             jit(f)(TABLE, index)
-        assert caught.value.__notes__[0] == (
-            f"index {index} is out of bounds for an axis of 3 elements"
-        )
+        assert str(caught.value) == f"index {index} is out of bounds for axis 0 with size 3"
 
 
 def test_a_caller_is_apply() -> None:
