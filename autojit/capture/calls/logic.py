@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -123,8 +124,12 @@ def _are_equal(a: Any, b: Any) -> Any:
     found: Any = True
     for x, y in zip(a, b, strict=True):
         if x is not y:
-            found = and_(found, lambda x=x, y=y: truth(is_equal(x, y)))
+            found = and_(found, partial(_is_same, x, y))
     return found
+
+
+def _is_same(x: Any, y: Any) -> Any:
+    return truth(is_equal(x, y))
 
 
 def is_unequal(a: Any, b: Any) -> Any:

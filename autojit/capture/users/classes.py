@@ -112,8 +112,8 @@ def as_written(cls: type) -> dict[str, Any]:
 def _watched(name: str, value: Any) -> Any:
     """What stands for an attribute of a class while functions are traced; None if it stays."""
     if type(value) is property:
-        parts = [f and _calling_twin(f) for f in (value.fget, value.fset, value.fdel)]
-        return property(*parts, doc=value.__doc__)
+        get, put, delete = (f and _calling_twin(f) for f in (value.fget, value.fset, value.fdel))
+        return property(get, put, delete, value.__doc__)
     if type(value) is functools.cached_property:
         made = functools.cached_property(_calling_twin(value.func))
         made.attrname = name
