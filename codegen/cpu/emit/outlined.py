@@ -88,7 +88,8 @@ def _indices(loop: Loop) -> list[Var]:
     own = {s.var for s in walk([loop]) if isinstance(s, Loop)}
     found: dict[Var, None] = {}
     for s in walk([loop]):
-        for index in (getattr(s, "index", None), getattr(s, "start", None)):
+        lines = [place.line for place in getattr(s, "places", ())]
+        for index in (getattr(s, "index", None), getattr(s, "start", None), *lines):
             if isinstance(index, Affine):
                 found.update(dict.fromkeys(index.variables() - own))
     return sorted(found, key=lambda v: v.serial)
