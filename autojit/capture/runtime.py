@@ -122,7 +122,8 @@ class Runtime(recursion.Recursive):
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
-        if not is_filter and not any_made():  # so there is no generator either
+        is_part = isinstance(it, Tracer) and it.is_bounded
+        if not (is_filter or is_part or any_made()):  # so there is no generator either
             return made(it)
         access = self._access(s, (made,), tuple, _put_nothing, tuple)
         return elements(made, it, access, is_list=is_list, is_filter=is_filter)
@@ -295,11 +296,8 @@ class Runtime(recursion.Recursive):
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
 
-    def equal(self, a: Any, b: Any) -> Any:
-        return calls.is_equal(a, b)
-
-    def unequal(self, a: Any, b: Any) -> Any:
-        return calls.is_unequal(a, b)
+    equal = staticmethod(calls.is_equal)
+    unequal = staticmethod(calls.is_unequal)
 
     def generator(self, function: Any, pushed: Any) -> None:
         setattr(function, PUSHED, pushed)

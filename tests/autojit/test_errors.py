@@ -281,7 +281,7 @@ CONCRETE = {
     "list index": ("[1, 2][x[0].astype(int)]", ["index", "static_argnums"]),
     "place in a copy": ("[0.0, 1.0].__setitem__(x[0].astype(int), 2.0)", ["as an index"]),
     "format": (lambda x: f"{x[0]:.3f}", ["formatting x as '.3f'", "result of jit(f)"]),
-    "range": (lambda x: list(range(x[0].astype(int))), ["static_argnums", "np.take(table, i)"]),
+    "tuple": (lambda x: (1.0,) * x[0].astype(int), ["static_argnums", "np.take(table, i)"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
     "asarray": ("asarray(x)", ["np.array([x, y])", "not: from numpy import array"]),
     "list": (

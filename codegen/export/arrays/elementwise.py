@@ -109,6 +109,12 @@ def ensure(w: Writer, op: Op) -> Expression:
     return call(w.need("_ensure"), x, holds, raised)
 
 
+def reported(w: Writer, op: Op) -> Expression:
+    """Write the bools alone: the messages of a module show types in place of values."""
+    (holds,) = aligned(w, op, op.operands[:1])
+    return holds
+
+
 def external(w: Writer, op: Op) -> Expression:
     """Write a function of scipy.special, one of its results, or a part of a complex result."""
     kind = op.kind

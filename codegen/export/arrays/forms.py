@@ -37,6 +37,7 @@ FORMS: dict[type, Form] = {
     elementwise.Convert: of_elements.convert,
     elementwise.IntegerPower: of_elements.integer_power,
     checks.Ensure: of_elements.ensure,
+    checks.Reported: of_elements.reported,
     External: of_elements.external,
     linear.Constant: of_axes.constant,
     linear.Iota: of_axes.iota,

@@ -279,7 +279,7 @@ REFUSED = [
     (lambda x, i: np.einsum("i,i", x[:i], x[:i]), "einsum is not covered"),
     (lambda x, i: x[:i], "This use"),
     (lambda x, i: range(x[:i].__len__()), r"len\(x\), which must be a known integer"),
-    (lambda x, i: [v for v in x[:i]], "Iteration is not covered"),
+    (lambda x, i: tuple(x[:i]), "Iteration is not covered"),
     (lambda x, i: 1 if x[:i] else 2, "This use"),
     (eval("lambda x, i: 1 if x[:i] else 2"), r"bool\(x\)"),
     (lambda x, i: x[:i][x[:i] > 0], "An index array or a mask"),

@@ -556,9 +556,10 @@ def test_programs_for_other_values_choose_in_each_call(name: str) -> None:
         np.testing.assert_array_equal(run(x), plain(x))
 
 
-def test_a_repeated_list_needs_a_number() -> None:
+def test_a_repeated_tuple_needs_a_number() -> None:
     with pytest.raises(ConcreteValueError, match="only its type is known"):
-        jit(lambda x: sum([0.0] * np.sum(x > 0)))(X)
+        jit(lambda x: sum((0.0,) * np.sum(x > 0)))(X)
+    assert jit(lambda x: sum([0.5] * np.sum(x > 0)))(X) == 0.5 * np.sum(X > 0)
 
 
 def test_a_compiled_function_bakes_no_outer_value_in() -> None:
