@@ -27,7 +27,7 @@ from autojit.capture.state.maybe import (
     refuse_order,
 )
 from autojit.capture.state.optional import Facts, assume, flag, known_flag
-from autojit.capture.users.classes import special
+from autojit.capture.users.classes import own_iter
 from autojit.capture.values.scalars import python_number, truth
 from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.tracing.context import current_trace
@@ -291,7 +291,7 @@ def joined(call: Call, a: Any, b: Any) -> Any:
 def iterated(x: Any) -> Any:
     """An iterable. For a dict, or a view of one, a block may make keys optional while a loop runs
     through it."""
-    own = special(x, "__iter__")
+    own = own_iter(x)
     if own is not None:
         x = own()
     if type(x) is views.View:

@@ -132,22 +132,14 @@ def itself(x: Any) -> Any:
     return x
 
 
-def largest(iterable: Iterable[Any], key: Callable[[Any], Any]) -> Any:
-    """``max``, or None of nothing."""
+def extreme(
+    iterable: Iterable[Any], key: Callable[[Any], Any], comes_first: Callable[[Any, Any], Any]
+) -> Any:
+    """``max`` or ``min``, or None of nothing; ``comes_first(a, b)`` says that a is taken."""
     best = best_key = None
     for x in iterable:
         mine = key(x)
-        if best_key is None or is_less(best_key, mine):
-            best, best_key = x, mine
-    return best
-
-
-def least(iterable: Iterable[Any], key: Callable[[Any], Any]) -> Any:
-    """``min``, or None of nothing."""
-    best = best_key = None
-    for x in iterable:
-        mine = key(x)
-        if best_key is None or is_less(mine, best_key):
+        if best_key is None or comes_first(mine, best_key):
             best, best_key = x, mine
     return best
 
@@ -234,6 +226,11 @@ def is_less(a: Any, b: Any) -> Any:
         if is_less(y, x):
             return False
     return len(a) < len(b)
+
+
+def is_greater(a: Any, b: Any) -> Any:
+    """``a > b``, also for tuples."""
+    return is_less(b, a)
 
 
 def present_keys(

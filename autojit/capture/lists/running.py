@@ -74,9 +74,10 @@ def _or(found: Any, default: Callable[[], Any]) -> Any:
     return hooks.choose(found.__aj_is_none__(), default, lambda: found.__aj_value__)
 
 
-def _extreme(original: Any, of: Callable[..., Any]) -> Callable[..., Any]:
+def _extreme(original: Any, comes_first: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def answered(call: Call, iterable: Any, *, key: Any = None, default: Any = _ABSENT) -> Any:
-        found = call(of, iterable, library.itself if key is None else key)
+        by = library.itself if key is None else key
+        found = call(library.extreme, iterable, by, comes_first)
         if type(found) is Optional:
             if default is not _ABSENT:
                 return _or(found, lambda: default)
@@ -96,7 +97,7 @@ def _answer(of: Callable[..., Any]) -> Callable[..., Any]:
 #: Answers, by the functions that they stand for.
 RUNNING: dict[Any, Callable[..., Any]] = {
     sum: _sum, any: _answer(library.some), all: _answer(library.every),
-    max: _extreme(max, library.largest), min: _extreme(min, library.least),
+    max: _extreme(max, library.is_greater), min: _extreme(min, library.is_less),
     math.prod: _answer(library.product), list: _answer(library.listed),
     Counter: lambda call, iterable: call(library.count_up, Counter(), iterable),
 }  # fmt: skip

@@ -24,7 +24,7 @@ from autojit.capture.state.stretch import (
     put_together,
     stretch_in,
 )
-from autojit.capture.users.classes import special, watch_callers
+from autojit.capture.users.classes import own_iter, watch_callers
 from autojit.capture.values import ranges
 from autojit.capture.values.scalars import python_number
 from autojit.errors import CaptureError, with_place
@@ -95,7 +95,7 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     owner = getattr(f, "__self__", None)
     if ranges.TracedRange in map(type, args):
         return _is_hashable(f) and (f in _OF_RANGES or isinstance(owner, list))
-    if any(special(x, "__iter__") for x in args):
+    if any(own_iter(x) for x in args):
         return _is_hashable(f) and f in _OF_ITERABLES
     return has_stretch(owner)
 
@@ -128,7 +128,7 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """Answer a call with such lists of a function that is not the user's."""
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
         return refused()  # from f(*xs)
-    if _is_hashable(f) and f in _OF_ITERABLES and any(special(x, "__iter__") for x in args):
+    if _is_hashable(f) and f in _OF_ITERABLES and any(own_iter(x) for x in args):
         return call(f, *map(dicts.iterated, args), **kwargs)
     if any(isinstance(x, Lazy) or is_open(x) for x in args):
         return _of_lazy(call, f, args, kwargs)

@@ -73,6 +73,8 @@ def watch(kind: type) -> list[type]:
                         _originals[id(made)] = value
                         _replaced.append((cls, name, value, made))
                         setattr(cls, name, made)
+                    elif hasattr(type(value), "__get__"):
+                        watch(type(value))
                 _seen[cls] = [c for c in found if issubclass(cls, c)]
         _seen[kind] = found
     return found
@@ -153,3 +155,9 @@ def special(x: Any, name: str) -> Any:
     found = getattr(type(x), name, None) if type(x) in _seen else None
     original = _originals.get(id(found))
     return None if original is None else lambda *args: hooks.called(original, (x, *args), {})
+
+
+def own_iter(x: Any) -> Any:
+    """The method of an object of the user's class that gives what a loop runs through; else None.
+    Python itself asks iterators, which are their own."""
+    return None if hasattr(type(x), "__next__") else special(x, "__iter__")

@@ -201,13 +201,56 @@ class Vector:
         return self @ self if self @ self > 1 else 0.0
 
 
+class Multiples:
+    """Its own iterator."""
+
+    def __init__(self, x):
+        self.x, self.k = x, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.k += 1
+        if self.k > 3:
+            raise StopIteration
+        return self.x * self.k
+
+
+def through_an_iterator(x):
+    total = 0.0
+    for v in Multiples(x):
+        total += v * v
+    return total + sum(Multiples(x)) + max(Multiples(x)) + len(list(Multiples(x)))
+
+
+class Tripled:
+    """A descriptor."""
+
+    def __get__(self, owner, kind):
+        return 3 * owner.x if owner.x > 2 else owner.x**2
+
+
+class Owner:
+    tripled = Tripled()
+
+    def __init__(self, x):
+        self.x = x
+
+
+def by_a_descriptor(x):
+    return Owner(x).tripled + Owner(x + 1).tripled
+
+
 def of_vectors(x):
     v = Vector([x, 2 * x])
     w = v + Vector([1.0, x])
     return v @ w + abs(w) + (1.0 if v == Vector([1.0, 2.0]) else 5.0) + max(w)
 
 
-@pytest.mark.parametrize("f", [of_a_dataclass, through_a_generator, of_vectors])
+@pytest.mark.parametrize(
+    "f", [of_a_dataclass, through_a_generator, through_an_iterator, by_a_descriptor, of_vectors]
+)
 def test_classes_of_the_user(f):
     compiled, derived, step = jit(f), jit(grad(f)), 1e-6
     for x in (1.05, 1.7, 2.5, 5.0):
