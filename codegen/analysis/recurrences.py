@@ -36,11 +36,17 @@ _CHOICES = (*PREDICATES, "select", "maximum", "minimum", "fmax", "fmin")
 def is_recurrence(body: list[Any], var: Var) -> bool:
     """Whether each iteration of a loop computes with a number that the one before has computed and
     stored; a maximum is no computation, since vector code can find it."""
+    return bool(chain(body, var))
+
+
+def chain(body: list[Any], var: Var) -> frozenset[int]:
+    """The registers of a recurrence that wait for the iteration before; none in other loops."""
     flat = list(_flat(body))
     written = [
         (s, at) for s in flat if isinstance(s, (AccumulateInto, ScatterInto, Store))
         if s.value.dtype in _FLOATS and (at := _element(s)) is not None
     ]  # fmt: skip
+    found = frozenset[int]()
     for place, s in enumerate(flat):
         at = _element(s) if isinstance(s, (Load, Gather)) and s.guard is None else None
         if at is None:
@@ -49,9 +55,9 @@ def is_recurrence(body: list[Any], var: Var) -> bool:
         into = [
             w for w, there in written if memory(w.buffer) is memory(s.buffer) and there == next_at
         ]
-        if into and _is_computed(flat[place + 1 :], s.result.number, into):
-            return True
-    return False
+        if into:
+            found |= _waiting(flat[place + 1 :], s.result.number, into)
+    return found
 
 
 def _flat(body: Iterable[Any]) -> Iterator[Any]:
@@ -85,15 +91,15 @@ def _element(s: Any) -> Affine | None:
     return at
 
 
-def _is_computed(body: list[Any], number: int, into: list[Any]) -> bool:
-    """Whether one of the last statements writes a number that arithmetic made from another one."""
-    chosen, computed = {number}, set[int]()
+def _waiting(body: list[Any], number: int, into: list[Any]) -> set[int]:
+    """The registers that depend on a number, if arithmetic makes from it a number that one of the
+    last statements writes; else none."""
+    chosen, computed, is_written = {number}, set[int](), False
     for s in body:
-        if any(s is w for w in into) and (
-            s.value.number in computed
-            or (s.value.number in chosen and not isinstance(s, Store) and s.combine == "add")
-        ):
-            return True
+        if any(s is w for w in into):
+            is_written |= s.value.number in computed or (
+                s.value.number in chosen and not isinstance(s, Store) and s.combine == "add"
+            )
         if isinstance(s, Compute):
             operands = {x.number for x in used(s)}
             is_choice = s.name in _CHOICES
@@ -103,4 +109,4 @@ def _is_computed(body: list[Any], number: int, into: list[Any]) -> bool:
                 computed.add(s.result.number)
             elif not operands.isdisjoint(chosen):
                 chosen.add(s.result.number)
-    return False
+    return chosen | computed if is_written else set()

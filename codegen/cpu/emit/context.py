@@ -104,6 +104,8 @@ class KernelContext:
         self.veiled = False
         #: The comparisons of the innermost loop, if it is a recurrence with selections.
         self.comparisons: Comparisons | None = None
+        #: The registers of the innermost loop that wait for the iteration before.
+        self.chain = frozenset[int]()
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         #: Accumulators in memory, which LLVM moves to registers; for extremes, the NaN flags.

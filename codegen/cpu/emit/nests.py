@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.recurrences import is_recurrence, shares_comparisons
+from autojit.codegen.analysis.recurrences import chain, shares_comparisons
 from autojit.codegen.cpu.llvm.comparisons import Comparisons
 from autojit.codegen.cpu.llvm.counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from autojit.codegen.cpu.llvm.scalars import constant, memory_type
@@ -148,12 +148,13 @@ def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None
         phis = [counted.carry(first) for first in firsts]
         for (a, _), phi in zip(found.carried, phis, strict=True):
             e.registers[a.result.number] = phi
-        around = e.group, e.veiled, e.comparisons
+        around = e.group, e.veiled, e.comparisons, e.chain
         e.group, e.veiled = group, e.veiled or len(guards) > 1
-        is_scalar = long and shares_comparisons(s.body) and is_recurrence(s.body, s.var)
-        e.comparisons = Comparisons(e.scalars) if is_scalar else None
+        e.chain = chain(s.body, s.var) if long else frozenset()
+        own_comparisons = e.chain and shares_comparisons(s.body)
+        e.comparisons = Comparisons(e.scalars) if own_comparisons else None
         e.body(found.body)
-        e.group, e.veiled, e.comparisons = around
+        e.group, e.veiled, e.comparisons, e.chain = around
         for (_, b), phi in zip(found.carried, phis, strict=True):
             phi.add_incoming(e.registers[b.result.number], e.builder.block)
 

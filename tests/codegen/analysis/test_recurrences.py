@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen.analysis.recurrences import is_recurrence, shares_comparisons
+from autojit.codegen.analysis.recurrences import chain, is_recurrence, shares_comparisons
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_text.parse import parse_loops
@@ -60,6 +60,12 @@ def test_what_is_a_recurrence(changes: dict[str, str], is_one: bool) -> None:
     assert not shares_comparisons(loop_of(**changes, second="s6").body)
 
 
+def test_the_chain_is_what_waits_for_the_iteration_before() -> None:
+    loop = loop_of()
+    assert chain(loop.body, loop.var) == {1, 2, 4, 6, 7}  # s2, s3, s5, s7, s8
+    assert not chain(loop_of(read="x[i]").body, loop.var)
+
+
 def least(x: Any, y: Any) -> Any:
     cost = np.full((91, 91), 1e9)
     cost[0, 0] = 0.0
@@ -80,3 +86,19 @@ def test_only_recurrences_compare_again() -> None:
     for f, again in (least, True), (clipped, False):
         text = jit(grad(f)).lower(x, y).text("llvm")
         assert ("call double @llvm.arithmetic.fence" in text) is again
+
+
+@pytest.mark.optimised
+def test_sums_of_a_chain_wait_for_no_product() -> None:
+    x, y = np.random.default_rng(0).uniform(size=(2, 90))
+    sums = [s for s in jit(least).lower(x, y).text("llvm").splitlines() if " = fadd " in s]
+    assert sums
+    assert not any("contract" in s for s in sums)
+
+    def decayed(x: Any, y: Any) -> Any:
+        for i in range(1, 90):
+            y[i] = y[i - 1] * 0.9 + x[i]
+        return y
+
+    text = jit(lambda x, y: decayed(x, y.copy())).lower(x, y).text("llvm")
+    assert "fadd contract" in text
