@@ -252,7 +252,7 @@ FLOORS = (
     "scipy.signal scipy.stats", "scipy.stats.statistics", "scipy.ndimage scipy.stats.families",
     "scipy.linalg",
     "solvers interception", "capture", "capture.runs", "capture.blocks", "capture.calls",
-    "capture.lists", "capture.values", "capture.state", "capture.users", "capture.rewriting",
+    "capture.calls.numbers", "capture.lists", "capture.values", "capture.state", "capture.users", "capture.rewriting",
     "scipy.fft scipy.special", "devices", "callbacks control_flow dispatch scipy",
     "explanations", "notebook.html",
     "functions.polynomials functions.shapes functions.signals functions.statistics",

@@ -181,10 +181,10 @@ class Tracer(ArrayMethods):
         paths = self.owner.paths() if self.owner.paths is not None else []
         return paths[0] if len(paths) == 1 else None
 
-    def __getattr__(self, name: str) -> Any:
-        # NumPy and Python probe for protocols, even on half-initialised copies, and get a plain
-        # answer.
+    def __getattr__(self, name: str) -> Any:  # NumPy and Python probe even half-made copies
         if name.startswith("__") or not hasattr(np.ndarray, name):
+            if name[0] != "_" and (method := hooks.number_method(self, name)):
+                return method
             more = of_others(name) or ("" if name.startswith("_") else closest_of_arrays(name))
             raise AttributeError(f"a traced array has no attribute {name!r}{more}")
         error = UncoveredAttributeError(

@@ -34,8 +34,9 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
 from autojit.tracing.tracer import Tracer
 
-from . import caches, conversions, heaps, iteration, mathematics, ordering, type_queries, vectorized
+from . import caches, heaps, iteration, type_queries, vectorized
 from .clocks import is_clock, read
+from .numbers import conversions, mathematics, methods, ordering, statistic, whole_numbers
 from .randomness import Generator, RandomState, drawn
 from .type_queries import DISPATCHING
 
@@ -271,7 +272,10 @@ _ways: dict[type, Way] = {
     type(list.__add__): _straight,
 }
 
-_tables = (heaps, iteration, mathematics, ordering, type_queries)  # they register their answers
+#: Modules that register their answers.
+_tables = (
+    heaps, iteration, mathematics, methods, ordering, statistic, type_queries, whole_numbers,
+)  # fmt: skip
 
 
 def formatted(text: Any, values: Any) -> Any:

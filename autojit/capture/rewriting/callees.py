@@ -23,7 +23,11 @@ LIBRARIES = frozenset(
 #: Python code that uses NumPy's public names; it is traced like the user's functions.
 _PLAIN_PYTHON = "numpy.polynomial."
 #: Our Python versions of standard functions, which get twins.
-_LIBRARY = frozenset(("autojit.capture.lists.library", "autojit.capture.lists.remembered"))
+_LIBRARY = frozenset((
+    "autojit.capture.calls.numbers.library",
+    "autojit.capture.lists.library",
+    "autojit.capture.lists.remembered",
+))  # fmt: skip
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 #: The attribute of a generator function in a twin that holds its form for `handing_on`.

@@ -140,6 +140,11 @@ def python_number(value: Value, kind: type) -> Tracer:
     return number
 
 
+def float_of(x: Any) -> Tracer:
+    """A result of NumPy as a Python float."""
+    return python_number(as_value(x), float)
+
+
 def _limits(dtype: np.dtype) -> Bounds:
     """The least and the greatest integer of a dtype that fit into 64 bits."""
     if dtype.kind == "b":

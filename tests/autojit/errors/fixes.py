@@ -20,7 +20,12 @@ a, b, i, rng = 3, 2, 1, np.random.default_rng(0)
 
 #: By the name of the place in the sources: the mistake, and the program with the fix.
 FIXES: dict[str, tuple[str, str]] = {
-    "capture/calls/conversions.py: x[0].item()": (
+    "capture/calls/numbers/methods.py: mantissa, exponent = math.frexp(x)": (
+        "jit(lambda x: x.as_integer_ratio())(0.75)",
+        "import math\n@jit\ndef g(x):\n    FIX\n    return mantissa, exponent\n"
+        "assert g(6.0) == (0.75, 3)",
+    ),
+    "capture/calls/numbers/conversions.py: x[0].item()": (
         "jit(lambda x: x.item())(x)",
         "jit(lambda x: L0)(x)\njit(lambda x: L1)(x)",
     ),
@@ -784,10 +789,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return fitted\ndata = np.array([0.5, 1.0, 3.0])\n"
         "np.testing.assert_allclose(g(data), scipy.stats.norm.fit(data), rtol=1e-5)",
     ),
-    "capture/calls/mathematics.py: while b:": (
-        "import math\njit(lambda a, b: math.gcd(a, b))(4, 6)",
-        "@jit\ndef g(a, b):\n    FIX\n    return a\nassert g(4, 6) == 2",
-    ),
     "functions/indices.py: row = x[i]; row[mask] = 0": (
         "@jit\ndef g(x, m):\n    x = x.copy()\n    x[0, m] = 0\n    return x\n"
         "g(np.ones((2, 2)), np.array([True, False]))",
@@ -993,7 +994,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "            return x\n    return -x\ng(1.0)",
         "@jit\ndef g(x):\n    match {'u': x}:\n        FIX\n    return -x\ng(1.0)",
     ),
-    "capture/calls/ordering.py: sorted(xs, key=lambda x: x[0])": (
+    "capture/calls/numbers/ordering.py: sorted(xs, key=lambda x: x[0])": (
         "jit(lambda x, y: sorted([x, y]))(x, y)",
         "@jit\ndef g(x, y):\n    xs = [x, y]\n    return L0, L1\ng(x, y)",
     ),

@@ -6,7 +6,7 @@ import pytest
 
 from autojit import jit
 from autojit.capture import calls
-from autojit.capture.calls import mathematics
+from autojit.capture.calls.numbers import mathematics
 from autojit.session.frames import is_defect
 from autojit.tracing.tracer import Tracer
 

@@ -249,14 +249,6 @@ def test_outside_of_the_domain_is_nan() -> None:
     assert jit(lambda x: Traced()(math.log, x))(0.0) == -INF
 
 
-def test_refused_functions_say_so() -> None:
-    for of in (math.factorial, math.gcd, math.comb):
-        with pytest.raises(ConcreteValueError, match=r"math"):
-            jit(lambda n, of=of: Traced()(of, n, n))(3)
-    with pytest.raises(ConcreteValueError, match=r"base \*\* exp % mod"):
-        jit(lambda n: Traced()(pow, n, 2, 5))(3)
-
-
 def test_known_arguments_go_to_the_original() -> None:
     c = Traced()
     assert c(math.factorial, 5) == 120

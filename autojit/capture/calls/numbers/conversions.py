@@ -13,6 +13,7 @@ from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import (
     as_float,
     as_item,
+    float_of,
     is_traced,
     python_number,
     scalar_value,
@@ -35,6 +36,8 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
 
+from . import library
+
 #: The least float that is too large for 64 bits.
 _TOO_LARGE = 2.0**63
 #: Python's errors for floats that are no integers; ours also says that the limit is 64 bits.
@@ -47,6 +50,8 @@ _NO_INTEGER = (
 )
 #: The largest power of ten that a double holds exactly.
 LARGEST_EXACT_POWER = 22
+#: The exponent of the largest power of ten that 64 bits hold.
+LARGEST_TEN = 18
 #: Splits a double into two halves of 26 bits.
 _SPLITTER = 2.0**27 + 1
 #: The most elements of an array that is taken apart into numbers.
@@ -120,28 +125,29 @@ def abs_(x: Any) -> Any:
     return abs(x)
 
 
-@answers(round)
-def round_(number: Any, ndigits: Any = None) -> Any:
+@answers(round, calls=True)
+def round_(call: Any, number: Any, ndigits: Any = None) -> Any:
     """``round(number, ndigits)``: half to even."""
     ndigits = settled(ndigits)
-    if is_traced(ndigits):
-        refuse("round(x, n) with a traced n", "Make n a static argument.")
-    if not is_traced(number) or np.shape(number) or not bare(number).is_scalar:
+    if not is_traced(number):
+        number = as_tracer(number)
+    if np.shape(number) or not bare(number).is_scalar:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
     if number.dtype.kind == "c":
         raise TypeError("type complex doesn't define __round__ method")
     if ndigits is None:
         return integral(number, np.rint)
+    if is_traced(ndigits):
+        return _rounded_at(call, number, ndigits)
     known = at_hand(bare(number))
     if known is not None:
         return round(known, int(ndigits))
     if number.weak is float:
         return _rounded(number, int(ndigits))
     if number.weak is int:
-        if ndigits >= 0:
-            return number
-        ten = 10 ** -int(ndigits)
-        return _rounded_to_multiple(number, ten)
+        if -LARGEST_TEN <= ndigits < 0:
+            return _rounded_to_multiple(number, 10 ** -int(ndigits))
+        return number if ndigits >= 0 else call(library.rounded, number, int(ndigits))
     return np.round(number, ndigits)
 
 
@@ -150,41 +156,75 @@ def _rounded_to_multiple(n: Any, ten: int) -> Any:
     quotient = n // ten
     rest = n - quotient * ten
     odd = quotient % 2
-    up = np.logical_or(rest * 2 > ten, np.logical_and(rest * 2 == ten, odd == 1))
+    up = np.logical_or(rest > ten - rest, np.logical_and(rest == ten - rest, odd == 1))
     return (quotient + as_item(up.astype(np.int64))) * ten
 
 
-def _rounded(x: Any, digits: int) -> Any:
-    """A float rounded to decimal digits, from its exact value.
+def _rounded_at(call: Any, x: Any, digits: Any) -> Any:
+    """``round(x, digits)`` with a traced number of digits."""
+    if digits.ndim or digits.dtype.kind not in "iub":
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    digits = python_number(as_value(digits), int)
+    if x.dtype.kind in "iub":
+        return call(library.rounded, integral(x, np.rint), digits)
+    powers = tracer(as_value(10.0 ** np.arange(LARGEST_EXACT_POWER + 1)))
+    ten = powers[np.minimum(abs(digits), LARGEST_EXACT_POWER)]
+    if x.weak is not float:  # NumPy's round
+        fraction, multiple = np.rint(x * ten) / ten, np.rint(x / ten) * ten
+        return np.where(digits > 0, fraction, multiple).astype(x.dtype)[()]
+    x = stop_gradient(x)
+    many = digits > LARGEST_EXACT_POWER
+    few = digits < -LARGEST_EXACT_POWER
+    # Where 22 digits change nothing, more change nothing either; and where they leave 0.
+    unknown = (many & (x != 0) & (abs(x) < 1e-6)) | (few & (abs(x) >= 1e22))
+    hooks.fail_where(unknown & np.isfinite(x), OverflowError(_DIGITS))
+    result = np.where(digits > 0, _to_fraction(x, ten), _to_multiple(x, ten))
+    result = np.where(many, x, np.where(few & np.isfinite(x), np.copysign(0.0, x), result))
+    return float_of(result)
 
-    The product with a power of ten is rounded. If it lies halfway between two integers, the
-    rounding error of the product decides.
-    """
+
+_DIGITS = (
+    f"round(x, n) with a traced n: more than {LARGEST_EXACT_POWER} digits are not exact in "
+    "floating point"
+)
+
+
+def _rounded(x: Any, digits: int) -> Any:
+    """A float rounded to decimal digits, from its exact value."""
     if abs(digits) > LARGEST_EXACT_POWER:
         refuse(
             f"round(x, {digits})",
             f"At most {LARGEST_EXACT_POWER} digits are exact in floating point.",
         )
-    ten = 10.0 ** abs(digits)
-    x = stop_gradient(x)
-    if digits > 0:
-        scaled = x * ten
-        lost = _error_of_product(x, ten, scaled)
-    else:
-        scaled = x / ten
-        product = scaled * ten
-        lost = (x - product) - _error_of_product(scaled, ten, product)
+    to_digits = _to_fraction if digits > 0 else _to_multiple
+    return float_of(to_digits(stop_gradient(x), 10.0 ** abs(digits)))
+
+
+def _to_fraction(x: Any, ten: Any) -> Any:
+    """A float rounded to a multiple of ``1 / ten``."""
+    scaled = x * ten
+    near = _nearest(scaled, _error_of_product(x, ten, scaled))
+    exact = np.logical_and(np.abs(scaled) < 2.0**52, np.abs(x) < 2.0**900)
+    return np.copysign(np.where(exact, near / ten, x), x)
+
+
+def _to_multiple(x: Any, ten: Any) -> Any:
+    """A float rounded to a multiple of ``ten``."""
+    scaled = x / ten
+    product = scaled * ten
+    near = _nearest(scaled, (x - product) - _error_of_product(scaled, ten, product))
+    return np.copysign(np.where(np.isfinite(x), near * ten, x), x)
+
+
+def _nearest(scaled: Any, lost: Any) -> Any:
+    """The nearest integer. If a number lies halfway between two, its rounding error decides."""
     near = np.rint(scaled)
     gap = scaled - near
     near = np.where(np.logical_and(gap == 0.5, lost > 0), near + 1, near)
-    near = np.where(np.logical_and(gap == -0.5, lost < 0), near - 1, near)
-    result = near / ten if digits > 0 else near * ten
-    exact = np.logical_and(np.abs(scaled) < 2.0**52, np.abs(x) < 2.0**900)
-    result = np.where(exact, result, x) if digits > 0 else np.where(np.isfinite(x), result, x)
-    return python_number(as_value(np.copysign(result, x)), float)
+    return np.where(np.logical_and(gap == -0.5, lost < 0), near - 1, near)
 
 
-def _error_of_product(a: Any, b: float, product: Any) -> Any:
+def _error_of_product(a: Any, b: Any, product: Any) -> Any:
     """The part of ``a * b`` that rounding dropped (Dekker 1971)."""
     high = _high(a)
     low = a - high
@@ -235,12 +275,22 @@ def divmod_(a: Any, b: Any) -> Any:
     return a // b, a % b
 
 
-@answers(pow)
-def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-    """``pow(base, exp)``; with a modulus it is refused."""
-    if mod is not None:
-        refuse("pow(base, exp, mod)", "Write `base ** exp % mod`.")
-    return base**exp
+@answers(pow, calls=True)
+def pow_(call: Any, base: Any, exp: Any, mod: Any = None) -> Any:
+    """``pow(base, exp)``, or with integers ``pow(base, exp, mod)``."""
+    if mod is None:
+        return base**exp
+    numbers = [integer(x) for x in (base, exp, mod)]
+    if any(x is None for x in numbers):
+        raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+    return call(library.power, *numbers)
+
+
+def integer(x: Any) -> Any:
+    """A whole number as Python's integer; None for anything else."""
+    if not is_traced(x):
+        return int(x) if isinstance(x, (int, np.integer, np.bool_)) else None
+    return integral(x, np.trunc) if scalar_value(x).dtype.kind in "iub" else None
 
 
 def as_array_scalar(dtype: Any) -> Any:
