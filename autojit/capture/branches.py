@@ -14,13 +14,15 @@ from autojit.capture.state.aliases import (
     results_of,
     without_value,
 )
-from autojit.capture.state.kept import Same, thawed
+from autojit.capture.state.holders import is_object
+from autojit.capture.state.kept import Kept, Same, thawed
 from autojit.capture.state.kinds import Elements, elements_of
+from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import assume, implied
 from autojit.capture.state.origins import branch_pairs
 from autojit.capture.state.resized import Resized, alike, of_stretches
 from autojit.capture.state.sharing import lose as lose_containers
-from autojit.capture.state.sharing import notice, relate_results
+from autojit.capture.state.sharing import notice, one_object, relate_results
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
@@ -52,6 +54,7 @@ from .blocks.messages import take_out
 from .blocks.regions import Failure, can_hold_back, failing, hold_back, settled
 from .blocks.ways import Way, traced_way
 from .checks import add_checks
+from .results.variants import with_variants
 from .rewriting.context import Site
 from .rewriting.plain import LEFT, UNBOUND
 from .truth import truth_of
@@ -187,7 +190,9 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
         values = read_where_left(
             values, [way.block.trace for way in ways], is_internal=key.name in site.internal
         )
-        frozen, values = values, alike(thawed(values), [way.block.resumed for way in ways])
+        frozen = _as_objects(values, ways, before)
+        blocks = [way.block.resumed for way in ways]
+        values = alike(thawed(frozen, codes=True), blocks)
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
             continue
@@ -195,6 +200,7 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
             same.append((key, values[0]))
             continue
         values = with_flags(values, silent=key.name in site.internal)
+        values = with_variants(values, frozen, key, access.source, _WAYS, blocks)
         states[k] = values
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
@@ -248,6 +254,21 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
     lose_containers(x for way in ways for x in way.lost.values())
     checks(results[count:])
     settled(access)
+
+
+def _as_objects(values: list[Any], ways: Sequence[Way], before: Before) -> list[Any]:
+    """The values of a name on the ways. If it is an object that a way has made, it is one on the
+    others too, and not a code."""
+    if not any(is_object(v) or (type(v) is Kept and v.is_new) for v in values):
+        return values
+    found = []
+    for value, way in zip(values, ways, strict=True):
+        if type(value) is OneOf:
+            with way.block.resumed():
+                value = before.frozen(one_object(value, way.contents), way.contents)
+            way.shared.update(way.block.trace.containers)
+        found.append(value)
+    return found
 
 
 def _note_left(ways: Sequence[Way]) -> None:

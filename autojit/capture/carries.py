@@ -14,8 +14,10 @@ from autojit.capture.state.aliases import is_copied, origins
 from autojit.capture.state.kept import thawed
 from autojit.capture.state.kinds import no_narrower
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.origins import Slot
+from autojit.capture.state.sharing import containers, one_object, origins_of
 from autojit.capture.state.state import (
     Before,
     is_state,
@@ -129,7 +131,9 @@ def note(
         is_read = key.place is not None or key.name in site.live_in
         if not is_read and key.name not in site.live_out:
             continue
-        first = before.frozen(before.of(key)) if old is None else old.first
+        first = before.frozen(before.of(key), {}) if old is None else old.first
+        if type(first) is OneOf and type(end) is not OneOf:
+            first = before.frozen(one_object(first, {}), {})
         silent = key.name in site.internal
         if not is_read and loop.has_steps and not _could_be(first, end):
             first = UNBOUND  # the earlier value is never read
@@ -196,7 +200,40 @@ def grown_list(items: list[Any], new: list[Any], found: Step, loop: Loop) -> Gro
     arrays = [leaf for tree in trees for leaf in tree.arrays]
     types = [leaf_type(leaf) for leaf in arrays]
     same = _same_as_rows(arrays, found, loop)
-    return Grown(items, trees, types, found.block.values(arrays, types), same)
+    return Grown(items, trees, types, found.block.values(arrays, types), same, [])
+
+
+def _containers_as_rows(
+    found: Step, before: Before, loop: Loop
+) -> dict[int, list[tuple[Slot, list[Slot | int], list[Slot]]]]:
+    """For each list that a step appends to: the lists, dicts and objects in the new elements, and
+    those that they may be. CaptureError if they change while they are elements."""
+    numbers = {id(c): slot for slot, c in found.lists_of.items()}
+    changed = {k[0] for k in found.ends if isinstance(k, tuple)}
+    first: dict[int, Slot] = {}
+    rows: dict[int, list[tuple[Slot, list[Slot | int], list[Slot]]]] = {}
+    for k, (_, new) in found.appended.items():
+        rows[k] = []
+        for path, c in containers(new):
+            if not path:
+                continue  # the list of the new elements
+            o = origins_of(c, found.block.trace.containers, before.is_outside, numbers)
+            every, last = found.lists.of_rows(o)
+            if o[0].kind == "outside":
+                found.lists.outside[o[0].number] = c
+                every = [o[0].number]
+            if every is None or id(c) in changed or not found.changed_lists.isdisjoint(last):
+                raise refused(loop, SAME_LIST)
+            slot = k, path
+            rows[k].append((slot, [*every, *([first[id(c)]] if id(c) in first else [])], last))
+            first.setdefault(id(c), slot)
+    return rows
+
+
+SAME_LIST = (
+    "A loop appends the same list, dict or object to a list repeatedly, or changes one that is in "
+    "the list. Append copies: xs.append(list(x)), xs.append(dataclasses.replace(x))."
+)
 
 
 def _same_as_rows(
@@ -233,7 +270,7 @@ _APPENDED = (
 def captured(loop: Loop, before: Before, known: Known, found: Step) -> Captured:
     """The captured loop, given its settled body."""
     carries, roots = known.carries, known.roots
-    block, ends, appended, sharing, inputs_of, lists = found
+    block, ends, appended, sharing, inputs_of, lists, *_ = found
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
     order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
     leaves: list[list[Any]] = []
@@ -258,7 +295,11 @@ def captured(loop: Loop, before: Before, known: Known, found: Step) -> Captured:
     for (k, _), x in inputs_of.items():
         if carries[k].is_last and x.own not in block.inputs:
             raise refused(loop, SAME_ARRAY)  # a row that is stacked already
-    grown = [grown_list(items, new, found, loop) for items, new in appended.values()]
+    rows = _containers_as_rows(found, before, loop)
+    grown = [
+        grown_list(items, new, found, loop)._replace(lists=rows[k])
+        for k, (items, new) in appended.items()
+    ]
     firsts = [
         tree_of(carries[k].first).arrays[j] for (k, j), x in inputs_of.items() if is_copied(x)
     ]

@@ -79,6 +79,8 @@ class Grown(NamedTuple):
     values: list[Value]
     #: By the places of these arrays: the arrays that all rows may be, and that the last one may be.
     same: list[tuple[int, list[Slot | int], list[Slot]]]
+    #: The same for the lists, dicts and objects in its elements, by their slots in a step.
+    lists: list[tuple[Slot, list[Slot | int], list[Slot]]]
 
 
 class Step(NamedTuple):
@@ -89,8 +91,11 @@ class Step(NamedTuple):
     appended: dict[int, tuple[list[Any], list[Any]]]
     sharing: Sharing
     inputs_of: dict[Slot, Tracer]
-    #: The sharing of lists and dicts.
+    #: The sharing of lists, dicts and objects; those that the step got, and those of them that it
+    #: changed in place.
     lists: Sharing
+    lists_of: dict[Slot, Any]
+    changed_lists: frozenset[Slot]
 
 
 @dataclass

@@ -115,6 +115,7 @@ def emit(captured: Captured) -> None:
     checks = start + len(captured.roots)
     steps = int(loop.length) if loop.is_counted else 0
     _grow(captured.grown, results[len(operands) :], steps, slots, captured.sharing.outside)
+    _relate_rows(captured.grown, steps, lists, captured.lists.outside)
     take_checks(results[checks : len(operands)])
     settled(loop.access)
 
@@ -153,6 +154,36 @@ def _grow(
                 pairs += [(row, other) for other in others]
         start = stop
     relate_all(pairs, arrays, outside)
+
+
+def _relate_rows(
+    grown: Sequence[Grown], steps: int, lists: dict[Slot, Any], outside: dict[int, Any]
+) -> None:
+    """Note that lists, dicts and objects in new elements of lists may be those of names."""
+    made = dict(lists)
+    pairs: list[Any] = []
+    for each in grown:
+        count = len(each.trees)
+        new = each.items[len(each.items) - steps * count :]
+        for number in range(steps if each.lists else 0):
+            mine = {
+                path: c
+                for path, c in containers(new[number * count : (number + 1) * count])
+            }  # fmt: skip
+            for (k, path), every, last in each.lists:
+                row = ("row", number, k), path
+                made[row] = mine[path]
+                others = [*every, *(last if number == steps - 1 else ())]
+                pairs += [(row, _row_of(other, number, made)) for other in others]
+    relate_containers(pairs, made, outside)
+
+
+def _row_of(other: Any, number: int, made: dict[Slot, Any]) -> Any:
+    """The slot of a container in the row of a step, or of a name."""
+    if isinstance(other, tuple):
+        row = ("row", number, other[0]), other[1]
+        return row if row in made else other
+    return other
 
 
 def _bound(value: Any, loop: Loop, always: bool) -> Any:

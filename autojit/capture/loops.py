@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from autojit.capture.state.aliases import is_copied, origins, relate_all
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
+from autojit.capture.state.holders import contents, is_same_content
 from autojit.capture.state.kept import thawed
 from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
@@ -83,7 +84,7 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
         live, value = name in loop.access.site.live_in, hooks.as_state(value)
-        if live and is_state(value) and not any(containers(value)):
+        if live and not any(containers(value)) and is_state(value):
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
@@ -134,6 +135,8 @@ class _Ended(NamedTuple):
     #: The lists and dicts that it got, and those that are no longer known.
     lists: dict[Slot, Any]
     lost_lists: dict[int, Any]
+    #: Those that it got and changed in place.
+    changed_lists: frozenset[Slot]
     #: For names with bounded arrays, the first name that has the same mask.
     leaders: dict[Any, Any]
 
@@ -154,6 +157,7 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
             resized.begin(before, taken)
             before.heap.begin(known.growing)
             lists = _take_lists(before, known, taken)
+            held = {slot: contents(x) for slot, x in lists.items()}
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
             inputs_of = _slots(read, rest)
@@ -166,8 +170,9 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
             changes = before.changes(grow=loop.is_counted)
             changes |= _bound_back(before, read, changes)
             before.heap.check_order()
+            now = before.contents()
             ends = {
-                k: (key, before.frozen(resized.rebound(before, key, value)))
+                k: (key, before.frozen(resized.rebound(before, key, value), now))
                 for k, (key, value) in changes.items()
             }
             leaders = hooks.leaders({k: value for k, (_, value) in ends.items()})
@@ -177,10 +182,14 @@ def _run(loop: Loop, before: Before, known: Known, resized: Lists) -> _Ended:
                 for number, (items, new) in grown.items()
             }
             lost_lists = lost_in(before.is_outside)
+            new_lists = [slot for slot, x in lists.items() if not is_same_content(x, held[slot])]
             appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
         before.restore()
-    return _Ended(block, ends, taken, inputs_of, appended, lasts, lists, lost_lists, leaders)
+    return _Ended(
+        block, ends, taken, inputs_of, appended, lasts, lists, lost_lists, frozenset(new_lists),
+        leaders,
+    )  # fmt: skip
 
 
 def _bound_back(
@@ -241,7 +250,9 @@ def _round(loop: Loop, before: Before, known: Known, resized: Lists) -> Captured
         known.sharing.append(sharing)
         return None
     check_tests(block, known.carries, ends)
-    step = Step(block, ends, found.appended, sharing, inputs_of, of_lists)
+    step = Step(
+        block, ends, found.appended, sharing, inputs_of, of_lists, found.lists, found.changed_lists
+    )
     return captured(loop, before, known, step)
 
 

@@ -45,6 +45,8 @@ from .calls import reasons  # noqa: F401 - registers itself
 from .comprehensions import Steps, elements, run_otherwise
 from .loop import Loop
 from .loop_ops import emit_begun, emit_if_begun, emit_tested
+from .results import late  # noqa: F401 - registers itself
+from .results.variants import result
 from .rewriting.callees import PUSHED, converted, handing_on
 from .sequences import is_finite, sequence_of
 from .tries import capture_try, run_part
@@ -296,8 +298,8 @@ class Runtime(recursion.Recursive):
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
 
-    equal = staticmethod(calls.is_equal)
-    unequal = staticmethod(calls.is_unequal)
+    result = staticmethod(result)
+    equal, unequal = staticmethod(calls.is_equal), staticmethod(calls.is_unequal)
 
     def generator(self, function: Any, pushed: Any) -> None:
         setattr(function, PUSHED, pushed)

@@ -116,6 +116,8 @@ def _of_list(it: Any) -> Sequence | None:
         return Sequence(stretch_in(it).count, lambda i: stretch_in(it).at(i), (it,))
     if not it or not all(is_tracer(x) or isinstance(x, _NUMBERS) for x in it):
         return None
+    if any(getattr(x, "is_bounded", False) for x in it):  # parts of traced length
+        return None
     if len({np.shape(x) for x in it}) > 1 or len({_kind(x) for x in it}) > 1:
         return None
     if any(map(is_tracer, it)) and not np.shape(it[0]):

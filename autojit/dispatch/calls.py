@@ -35,10 +35,9 @@ class NativeCalls:
         #: The orders of axes in memory for which there is no code: such arrays are copied.
         self._copied: set[Orders] = set()
 
-    def add(self, native: Callable[..., Any], results: Any) -> None:
-        """Add a function, which is tried first from now on, and the structure of its results (None
-        if they are returned unchanged)."""
-        rebuild = None if results is None else results.unflatten
+    def add(self, native: Callable[..., Any], rebuild: Callable[[Any], Any] | None) -> None:
+        """Add a function, which is tried first from now on, and one that puts its results together
+        (None if they are returned unchanged)."""
         others = [pair for pair in self._natives if pair[0] is not native]
         self._natives = ((native, rebuild), *others[: MOST - 1])
 

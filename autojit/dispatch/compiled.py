@@ -32,10 +32,7 @@ from autojit.staging.execute import (
 )
 from autojit.staging.failing_lines import FAILURES, is_of_code, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
-from autojit.staging.trace_function import (
-    Traced,
-    trace_function,
-)
+from autojit.staging.trace_function import Traced, trace_function
 from autojit.staging.transformed import Binding, P, R, look_like
 from autojit.tracing.context import require
 from autojit.tracing.hooks import hooks
@@ -198,12 +195,11 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
-        structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
         if inside:
             require(self._requests())
         if inside or settings.interpret:
-            return pytrees.unflatten(structure, apply(program, leaves))
+            return found.traced.result(apply(program, leaves), is_traced=inside)
         with target_errors():
             found = found.for_leaves(leaves, self._natives)
             results = self._run(leaves, found)
@@ -217,7 +213,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         if found.outside is not None and found.outside.is_due():
             found.outside.check(found.traced)
             self._release(found, "outside")
-        return pytrees.unflatten(structure, results)
+        return found.traced.result(results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which the first call compiles or loads here."""
@@ -313,7 +309,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
                 return
             static, structure, *_ = found.signature
             calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
-            calls.add(native, found.results)
+            calls.add(native, found.rebuild)
             positional, by_name = structure.children()
             if found.is_flat and not static:
                 self._fast = native
@@ -353,12 +349,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
         call = caller(static, structure)
         if not earlier:
             count_trace(self.function, types)
-        outside = self.outside(
-            self.function, static, lambda: trace_function(self.function, types, call)
-        )
+
+        def trace(paths: Any = None) -> Traced:
+            return trace_function(self.function, types, call, paths, may_vary=True)
+
+        outside = self.outside(self.function, static, trace)
         began = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
-            traced = trace_function(self.function, types, call, lambda: signature.paths)
+            traced = trace(lambda: signature.paths)
         device = chosen([*asked, *traced.program.devices]) or CPU
         found = Specialization(signature, traced, device)
         found.traced_in = perf_counter() - began

@@ -17,6 +17,7 @@ from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span, state
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, Traced, check_dtypes, leaf_type
+from autojit.tracing.hooks import hooks
 
 from .calls import NativeCalls
 from .layouts import MOST, Orders, orders_of
@@ -186,17 +187,20 @@ class Specialization:
         return (
             not by_name.num_children
             and all(c.is_leaf() or i in static for i, c in enumerate(positional.children()))
-            and self.results is None
+            and self.rebuild is None
         )
 
     @property
-    def results(self) -> Any:
-        """The structure of the results; None if native code already returns them in it."""
+    def rebuild(self) -> Callable[[Any], Any] | None:
+        """Puts results together; None if native code already returns them in their structure."""
         structure = self.traced.structure
         bare = structure.is_leaf() or (
             structure.type is tuple and all(child.is_leaf() for child in structure.children())
         )
-        return None if bare else structure
+        if self.traced.varies:
+            return hooks.put_together(structure, False)
+        unflatten: Callable[[Any], Any] = structure.unflatten
+        return None if bare else unflatten
 
 
 def verifiable(code: Any, found: Specialization) -> Callable[[Sequence[Any]], Sequence[Any]]:

@@ -111,6 +111,14 @@ def _registered(leaf: Any) -> bool:
     return True
 
 
+def is_dataclass(x: Any) -> bool:
+    """Whether x is an object of a dataclass, which is a node from now on."""
+    if not dataclasses.is_dataclass(x) or isinstance(x, type):
+        return False
+    _register_dataclass(x)
+    return True
+
+
 def _register_dataclass(leaf: Any) -> None:
     kind = type(leaf)
     names = [f.name for f in dataclasses.fields(kind)]

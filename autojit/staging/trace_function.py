@@ -33,6 +33,14 @@ class Traced(NamedTuple):
     results: int
     #: The branches and loops of the user's in it (see ``Trace.constructs``).
     constructs: frozenset[tuple[str, Any]] = frozenset()
+    #: Whether the structure or the shapes of the result depend on traced values.
+    varies: bool = False
+
+    def result(self, arrays: Sequence[Any], *, is_traced: bool = False) -> Any:
+        """The function's result, made of those of the program."""
+        if self.varies:
+            return hooks.put_together(self.structure, is_traced)(arrays)
+        return pytrees.unflatten(self.structure, arrays)
 
 
 class LeafType(NamedTuple):
@@ -91,25 +99,28 @@ def trace_function(
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     paths: Paths | None = None,
     given: Inputs | None = None,
+    *,
+    may_vary: bool = False,
 ) -> Traced:
     """Trace ``call(function, leaves)``, which builds the arguments with these paths from the
     leaves.
 
     With ``given`` the program serves only these inputs, and Python may ask for values. If ``call``
     uses ``trees.arguments``, ArgumentChangedError is raised when the function changes a container.
+    With ``may_vary`` the structure and the shapes of the result may depend on traced values.
     """
     name = getattr(function, "__name__", type(function).__name__)
     shown, name = name, name if name.isidentifier() else "main"
     structure: Any = None
     constructs: set[tuple[str, Any]] = set()
-    has_arrays = False
+    has_arrays = varies = False
 
     def flat(*tracers: Tracer) -> list[Any]:
-        nonlocal structure, has_arrays
+        nonlocal structure, has_arrays, varies
         twin = hooks.converted(python_function(function))
         trace = current_trace()
         try:
-            found = hooks.returned(call(watched(twin), tracers))
+            found = hooks.returned(call(watched(twin), tracers), may_vary)
         except AutojitError:
             raise
         except Exception as error:
@@ -119,6 +130,7 @@ def trace_function(
             hooks.fail_where(np.True_, error)
             found = 0.0
         results, structure = pytrees.flatten(found)
+        varies = may_vary and hooks.varies(found)
         if trace is not None:
             constructs.update(trace.constructs)
             has_arrays = bool(trace.loops_at_once)
@@ -130,4 +142,4 @@ def trace_function(
     types, weak = [t for t, _ in leaves], [w for _, w in leaves]
     program = trace_flat(flat, types, weak, name, paths or numbered, given)
     program = without_long_stretches(tidied(program) if has_arrays else program)
-    return Traced(program, structure, len(program.outputs), frozenset(constructs))
+    return Traced(program, structure, len(program.outputs), frozenset(constructs), varies)

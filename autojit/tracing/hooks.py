@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -64,6 +64,8 @@ class Hooks:
     get_at: Callable[[Any, Any], Any]
     set_at: Callable[[Any, Any, Any], None]
     filtered: Callable[[Any, Any], Any]
+    #: The class of a bounded array that a block hands on.
+    part: Any
     #: Bounded arrays that blocks hand on: as a state; the values of a name on several ways; for
     #: each name, the first one with the same mask; and an array with the places of another.
     as_state: Callable[[Any], Any]
@@ -96,8 +98,12 @@ class Hooks:
     #: ``not x`` of a bool, traced or not, and the type of the value that x stands for.
     negated: Callable[[Any], Any]
     type_of: Callable[[Any], type]
-    #: Converts the result of a traced function in which something may be None.
-    returned: Callable[[Any], Any]
+    #: Converts the result of a traced function, whose structure and shapes may vary or not.
+    returned: Callable[[Any, bool], Any]
+    #: A function that makes a result whose parts are nodes, after a call that is traced or not.
+    put_together: Callable[[Any, bool], Callable[[Sequence[Any]], Any]]
+    #: Whether a tree has such nodes.
+    varies: Callable[[Any], bool]
     #: Raises for a list that grows in a captured loop, so that its length differs between steps.
     check_length: Callable[[Any], None]
     #: Converts a generator function to one that passes its yielded values to a function, or None.

@@ -21,7 +21,7 @@ from numpy import asarray  # noqa: F401 - evaluated
 from numpy import exp as own_exp  # noqa: F401 - evaluated
 
 import autojit
-from autojit import errors, grad, jit, value_and_grad
+from autojit import errors, grad, jit, value_and_grad, vmap
 from autojit.errors import (
     ArgumentChangedError,
     AutojitError,
@@ -150,11 +150,12 @@ def test_samples_of_scipys_distributions_are_refused() -> None:
 
 
 def test_shapes_that_depend_on_values() -> None:
-    text = message(UncoveredFunctionError, lambda x: x[x > 0], X)
+    text = message(UncoveredFunctionError, lambda x: np.sort(x[x > 0]), X)
     assert_says(
         text, "a traced mask selects", "np.where(m, x, 0)                          # not: x[m]"
     )
-    text = message(UncoveredFunctionError, lambda x: np.where(x > 0), X)
+    batch = vmap(lambda x: np.where(x > 0))
+    text = message(UncoveredFunctionError, batch, np.stack([X, X]))
     assert_says(text, "a traced mask selects", "The result of <lambda> is not covered")
 
 
@@ -561,7 +562,8 @@ def test_arguments_that_are_not_arrays() -> None:
 
 
 def test_results_that_are_not_arrays() -> None:
-    text = refusal(NotArrayError, jit(lambda x: {"loss": x, "name": "model"}), 1.0)
+    named = jit(vmap(lambda x: {"loss": x, "name": "model"}))
+    text = refusal(NotArrayError, named, X)
     assert_says(text, "'model' of type str", "must be an array, a number, or tuples")
 
 

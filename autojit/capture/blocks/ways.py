@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from autojit.capture.state.optional import Facts, assume
 from autojit.capture.state.resized import Resized
-from autojit.capture.state.sharing import Registry, lost_in
+from autojit.capture.state.sharing import lost_in
 from autojit.capture.state.state import Before, Key
 from autojit.errors import AutojitError
 from autojit.session.frames import is_defect
@@ -29,7 +29,7 @@ class Way(NamedTuple):
     contents: dict[int, Any]
     #: The lists and dicts that may be the same object at its end, those that are lost, and the
     #: orders of keys (see `Heap.orders`).
-    shared: Registry
+    shared: dict[int, Any]
     lost: dict[int, Any]
     orders: dict[int, Any]
     #: Whether it raises an exception that nothing handles, so that nobody sees its changes.
@@ -65,8 +65,8 @@ def ended_way(block: Block, before: Before, error: Exception | None) -> Way:
     before.check_lengths(grow=True)
     changes = before.changes(grow=True)
     grown = before.appended()
-    changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
     contents = before.contents()
+    changes = {k: (key, before.frozen(value, contents)) for k, (key, value) in changes.items()}
     shared = dict(block.trace.containers)
     lost = lost_in(before.is_outside)
     orders = before.heap.orders()

@@ -44,7 +44,7 @@ class Assignments(Expressions):
         if not any(map(_has_item, node.targets)):
             node.targets = [self.target(target) for target in node.targets]
             node.value = value
-            return [node]
+            return [node, *self._noticed(*node.targets)]
         if len(node.targets) == 1:
             target = node.targets[0]
             if isinstance(target, ast.Subscript) and self._in_any_order(target, node.value):
@@ -101,7 +101,8 @@ class Assignments(Expressions):
             return [self._set_item(target, value)]
         if not _has_item(target):
             made = self.target(target)
-            return [ast.Assign(targets=[made], value=value, type_comment=None, **place(target))]
+            stored = ast.Assign(targets=[made], value=value, type_comment=None, **place(target))
+            return [stored, *self._noticed(target)]
         held: list[ast.expr] = []
         after: list[ast.stmt] = []
         for item in target.elts:
@@ -115,6 +116,14 @@ class Assignments(Expressions):
         unpacked = pair(held, target, stored=True)
         first = ast.Assign(targets=[unpacked], value=value, type_comment=None, **place(target))
         return [first, *after]
+
+    def _noticed(self, *targets: ast.expr) -> list[ast.stmt]:
+        """The statement that follows the assignment of an attribute: the object may have several
+        names. An object that ``__init__`` sets up has no others yet."""
+        is_new = getattr(self.context.found.node, "name", "") == "__init__"
+        if is_new or not any(map(_has_attribute, targets)):
+            return []
+        return [do(self.ask("notice", [], targets[0]), targets[0])]
 
     def _set_item(self, target: ast.Subscript, value: ast.expr) -> ast.stmt:
         array, index = self.expression(target.value), self.index(target.slice)
@@ -134,7 +143,8 @@ class Assignments(Expressions):
             before = [] if isinstance(checked, ast.Name) else [assign(target.id, checked, target)]
             return [*before, *self._both_whole(node), node, *_noticing(node)]
         if isinstance(target, ast.Attribute):
-            return [*self._both_whole(self.generic(node)), node, *_noticing(node)]
+            noticed = self._noticed(target)
+            return [*self._both_whole(self.generic(node)), node, *noticed]
         if self.keeps_walrus(node.value):
             return self._in_steps(node, target)
         array, index = self.expression(target.value), self.index(target.slice)
@@ -272,6 +282,13 @@ def _has_item(target: ast.expr) -> bool:
     if isinstance(target, ast.Starred):
         return _has_item(target.value)
     return isinstance(target, ast.Subscript)
+
+
+def _has_attribute(target: ast.expr) -> bool:
+    """Whether a target assigns an attribute."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return any(map(_has_attribute, target.elts))
+    return isinstance(target, ast.Attribute)
 
 
 class StatementChecks(Checks):

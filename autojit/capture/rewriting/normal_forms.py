@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .build import assign, branch, constant, load, none_of, pair, place
+from .build import ask, assign, branch, constant, load, none_of, pair, place
 from .matching import as_branches
 from .scopes import Scope
 
@@ -94,6 +94,12 @@ def _is_endless(node: ast.stmt) -> bool:
     return bool(node.test.value) and "break" not in escapes_of(node.body)
 
 
+def _may_change(block: list[ast.stmt]) -> bool:
+    """Whether a function may change its result after a `return`, in a `finally` or by a `with`."""
+    every = (x for node in block for x in ast.walk(node))
+    return any(isinstance(x, ast.With) or getattr(x, "finalbody", None) for x in every)
+
+
 class _Loop:
     """The flags of a loop, made on demand."""
 
@@ -126,7 +132,8 @@ class NormalForms:
         if self._in_result and not (found and isinstance(found[-1], ast.Return | ast.Raise)):
             self._internal(RESULT)
             at = found[-1]
-            found.append(ast.Return(value=load(RESULT, at), **place(at)))
+            value = ask("result", [load(RESULT, at), constant(_may_change(block), at)], at)
+            found.append(ast.Return(value=value, **place(at)))
         return found
 
     def _internal(self, name: str) -> str:

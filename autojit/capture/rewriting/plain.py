@@ -191,6 +191,11 @@ class PlainRuntime:
         """``text % values``."""
         return text % values
 
+    def result(self, x: Any, may_change: bool) -> Any:
+        """What a function returns, if it has more than one ``return``; ``may_change`` says whether
+        it may change that object before it ends."""
+        return x
+
     def whole(self, x: Any) -> Any:
         """A list or dict whose elements or keys Python takes out."""
         return x

@@ -26,6 +26,7 @@ from .holders import (
     Names,
     contents,
     has_contents,
+    is_object,
     of_function,
     put_back,
     same_state,
@@ -158,18 +159,15 @@ class Heap:
         return self._note_object(x)
 
     def _note_object(self, x: Any) -> Iterable[Any]:
-        if isinstance(x, (list, dict, set, CellType)) or has_contents(x):
-            more: list[Any] = [*watch(type(x))]
-            if isinstance(x, (list, dict, set)) and has_contents(x) and hasattr(x, "__dict__"):
-                more.append(Attributes(x.__dict__))
-            state = state_of(x)
-            if state is not None:
-                self.states[id(x)] = x, state.take(x)
-            return [*more, *self._hold(x)]
         state = state_of(x)
         if state is not None:
             self.states[id(x)] = x, state.take(x)
-        return ()
+        if not (isinstance(x, (list, dict, set, CellType)) or has_contents(x)):
+            return ()
+        more: list[Any] = [*watch(type(x))]
+        if isinstance(x, (list, dict, set)) and has_contents(x) and hasattr(x, "__dict__"):
+            more.append(Attributes(x.__dict__))
+        return [*more, *self._hold(x)]
 
     def _hold(self, x: Any) -> Iterable[Any]:
         if isinstance(x, list):
@@ -315,7 +313,9 @@ def check_length(x: Any) -> None:
 
 
 def is_lost(x: Any) -> bool:
-    """Whether the contents of a list or dict are no longer known."""
+    """Whether the contents of a list, dict or object are no longer known."""
+    if is_object(x):
+        x = contents(x)
     if isinstance(x, dict):
         return bool(x) and type(next(iter(x.values()))) is Lost
     return isinstance(x, list) and bool(x) and type(x[0]) is Lost

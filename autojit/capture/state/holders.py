@@ -11,14 +11,17 @@ import random
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
 from autojit.capture.users.classes import as_written
+from autojit.staging.pytrees import is_dataclass
 
 
 class Names:
@@ -60,8 +63,37 @@ def contents(x: Any) -> Any:
     return found
 
 
+def is_object(x: Any) -> bool:
+    """Whether x is an object of a class of the user's, which holds nothing but its attributes."""
+    kind = type(x)
+    found = _objects.get(kind)
+    if found is None:
+        found = _objects[kind] = has_contents(x) and _is_users_class(x)
+    return found
+
+
+def _is_users_class(x: Any) -> bool:
+    kind = type(x)
+    if issubclass(kind, (*_MORE, *(each for each, _ in STATES))):
+        return False
+    functions = (f for cls in kind.__mro__ for f in vars(cls).values() if type(f) is FunctionType)
+    return is_dataclass(x) or any(map(is_users, functions))
+
+
+#: Types of objects that hold more than attributes, or whose objects are known by name.
+_MORE = (list, dict, set, tuple, str, bytes, int, float, complex, BaseException, Enum, type)
+_objects: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+
+def is_container(x: Any) -> bool:
+    """Whether x is a list, a dict, or an object of the user's class."""
+    return isinstance(x, (list, dict)) or is_object(x)
+
+
 def is_same_content(x: Any, held: Any) -> bool:
-    """Whether a list or dict still holds the same objects."""
+    """Whether a list, dict or object still holds the same objects."""
+    if not isinstance(x, (list, dict)):
+        x = contents(x)
     if len(x) != len(held):
         return False
     if isinstance(x, dict):

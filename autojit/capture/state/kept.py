@@ -1,30 +1,124 @@
-"""Lists and dicts at the end of a block, with their contents at that time."""
+"""Lists, dicts and objects at the end of a block, with their contents at that time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from autojit.capture.rewriting.plain import UNBOUND
+import numpy as np
+import optree
 
+from autojit.capture.rewriting.plain import UNBOUND
+from autojit.errors import CaptureError, with_place
+from autojit.staging import pytrees
+from autojit.staging.pytrees import NAMESPACE, is_dataclass
+from autojit.tracing.created_arrays import TracedArray
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+from .holders import contents, is_object
 from .maybe import Maybe
+from .one_of import OneOf, coded
 from .optional import Optional, inner, with_inner
 
 
-class Kept(NamedTuple):
-    """A list or dict from before a block, or one that holds such a container, with its contents at
-    the block's end."""
+class Kept:
+    """A list, dict or object from before a block, or one that holds such a container, with its
+    contents at the block's end, which ``copy`` gives."""
 
-    container: Any
-    copied: Any
+    __slots__ = ("_copied", "_copy", "container", "is_new")
+
+    def __init__(self, container: Any, copy: Callable[[], Any], *, is_new: bool = False) -> None:
+        self.container = container
+        self.is_new = is_new
+        self._copy = copy
+        self._copied: Any = None
+
+    @property
+    def copied(self) -> Any:
+        if self._copied is None:
+            self._copied = self._copy()
+        return self._copied
 
 
-def thawed(values: Sequence[Any]) -> list[Any]:
+def thawed(values: Sequence[Any], *, codes: bool = False) -> list[Any]:
     """The values of one name on several ways, unfrozen. A list that is part of all of them stays
-    that list, whose elements are places of their own; any other list becomes its contents."""
-    whole = [v for v in values if v is not UNBOUND and v is not None]
+    that list, whose elements are places of their own; any other list becomes its contents.
+
+    Objects from before the block become codes (see `one_of`); with ``codes``, so do objects of
+    different classes, or that hold nothing traced.
+    """
+    whole = _bound(values)
     shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
-    return [_thawed(v, shared) for v in values]
+    return _all_thawed(values, shared, codes)
+
+
+def _bound(values: Sequence[Any]) -> list[Any]:
+    return [v for v in values if v is not UNBOUND and v is not None]
+
+
+def _all_thawed(values: Sequence[Any], shared: set[int], codes: bool) -> list[Any]:
+    whole = _bound(values)
+    if whole and all(type(v) is tuple and len(v) == len(whole[0]) for v in whole):
+        columns = [_all_thawed(column, shared, codes) for column in zip(*whole, strict=True)]
+        made: list[Any] = list(zip(*columns, strict=True)) if columns else whole
+    elif _are_codes(whole, codes):
+        made = list(coded([v.container if type(v) is Kept else v for v in whole]))
+    else:
+        made = [_thawed(v, shared, ()) for v in whole]
+    rest = iter(made)
+    return [v if v is UNBOUND or v is None else next(rest) for v in values]
+
+
+def _are_codes(values: Sequence[Any], codes: bool) -> bool:
+    """Whether values are different objects that codes stand for."""
+    found = [v.container if type(v) is Kept else v for v in values]
+    if len({id(x) for x in found}) < 2 or not all(type(x) is OneOf or is_object(x) for x in found):
+        return False
+    if all(type(v) is OneOf or (type(v) is Kept and not v.is_new) for v in values):
+        return True
+    if not codes:
+        return False
+    alike = len({(type(x), *contents(x)) for x in found if type(x) is not OneOf}) == 1
+    has_codes = any(type(x) is OneOf for x in found)
+    return has_codes or not alike or not any(map(_holds_traced, values))
+
+
+def _holds_traced(value: Any, depth: int = 0) -> bool:
+    """Whether an object, or something in it, is traced, or is an object of a dataclass."""
+    if depth > DEEPEST or (type(value) is Kept and not value.is_new):
+        return False
+    value = value.container if type(value) is Kept else value
+    if is_object(value):
+        parts = contents(value).values()
+        return is_dataclass(value) or any(_holds_traced(x, depth + 1) for x in parts)
+    leaves = pytrees.flatten(value)[0]
+    return any(
+        isinstance(x, (Tracer, TracedArray)) or (is_object(x) and _holds_traced(x, depth + 1))
+        for x in leaves
+    )
+
+
+#: The most objects inside one another that are copied.
+DEEPEST = 50
+_CYCLE = (
+    "A traced condition decides which object this is, and the objects refer to each other in a "
+    "circle, or in a long chain. Keep an index in place of the object:\n"
+    "    number = number + 1                # not: node = Node(x, node)"
+)
+
+
+def with_attributes(kind: type, attributes: dict[str, Any]) -> Any:
+    """An object of a class, whose ``__init__`` is not called."""
+    made: Any = object.__new__(kind)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def copied(value: Any) -> Any:
+    """A value of one way with copies of all lists and dicts, as they are at its end."""
+    return _thawed(value, set(), ())
 
 
 def like(items: list[Any], elements: Iterable[Any]) -> list[Any]:
@@ -53,21 +147,28 @@ def _kept(value: Any) -> list[int]:
     return [k for x in value for k in _kept(x)] if type(value) is tuple else []
 
 
-def _thawed(value: Any, shared: set[int]) -> Any:
+def _thawed(value: Any, shared: set[int], around: tuple[Any, ...]) -> Any:
     if type(value) is Kept:
         if id(value.container) in shared:
             return Same(value.container)
         copied = value.copied
         if isinstance(copied, dict):
-            return like_dict(copied, {k: _thawed(x, shared) for k, x in copied.items()})
-        return like(copied, [_thawed(x, shared) for x in copied])
+            items = {k: _thawed(x, shared, around) for k, x in copied.items()}
+            return like_dict(copied, items)
+        if not isinstance(copied, list):
+            if len(around) > DEEPEST or any(x is value.container for x in around):
+                raise CaptureError(with_place(_CYCLE, user_source()))
+            inside = (*around, value.container)
+            parts = {k: _thawed(x, shared, inside) for k, x in contents(copied).items()}
+            return with_attributes(type(copied), parts)
+        return like(copied, [_thawed(x, shared, around) for x in copied])
     if type(value) in (Maybe, Optional):
-        return with_inner(value, _thawed(inner(value), shared))
-    return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
+        return with_inner(value, _thawed(inner(value), shared, around))
+    return tuple(_thawed(x, shared, around) for x in value) if type(value) is tuple else value
 
 
 class Same:
-    """A list or dict that is the same object on all ways; it is a leaf."""
+    """A list, dict or object that is the same on all ways; it is a leaf."""
 
     __aj_internal__ = True
 
@@ -78,3 +179,88 @@ class Same:
         return isinstance(other, Same) and other.container is self.container
 
     __hash__ = None  # type: ignore[assignment]
+
+
+# -- trees --------------------------------------------------------------------------------
+
+
+class Tree(NamedTuple):
+    """A value as leaves and a structure."""
+
+    leaves: list[Any]
+    structure: Any
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The leaves that are arrays or numbers."""
+        return [leaf for leaf in self.leaves if pytrees.is_array(leaf)]
+
+    def filled(self, arrays: Sequence[Any]) -> Any:
+        """The value with other arrays and numbers in place of its own."""
+        rest = iter(arrays)
+        leaves = [next(rest) if pytrees.is_array(leaf) else leaf for leaf in self.leaves]
+        leaves = [leaf.container if type(leaf) is Same else leaf for leaf in leaves]
+        return pytrees.unflatten(self.structure, leaves)
+
+
+def is_alike(first: Tree, second: Tree) -> bool:
+    """Whether two trees have one structure, equal objects, and arrays of the same shapes."""
+    if second.structure != first.structure:
+        return False
+    pairs = zip(first.leaves, second.leaves, strict=True)
+    return all(can_be_joined(a, b) and np.shape(a) == np.shape(b) for a, b in pairs)
+
+
+def can_be_joined(a: Any, b: Any) -> bool:
+    """Whether two leaves are arrays or numbers, one object, or equal ones that never change."""
+    arrays = pytrees.is_array(a), pytrees.is_array(b)
+    return all(arrays) or not (any(arrays) or not _is_same(a, b))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is Same:
+        return bool(a == b)
+    plain = (str, bytes, tuple, frozenset, type(None), range, np.dtype)
+    return isinstance(a, plain) and type(a) is type(b) and a == b
+
+
+class Node:
+    """An object, as a tree of its attributes."""
+
+    __slots__ = ("kind", "names", "parts")
+
+    def __init__(self, kind: type, names: tuple[str, ...], parts: list[Any]) -> None:
+        self.kind, self.names, self.parts = kind, names, parts
+
+
+def as_nodes(value: Any, depth: int = 0) -> Any:
+    """A value with nodes of trees in place of its objects; a tree with these nodes becomes
+    objects again."""
+    leaves, structure = pytrees.flatten(value)
+    if not any(map(is_object, leaves)):
+        return value
+    if depth > DEEPEST:
+        raise CaptureError(with_place(_CYCLE, user_source()))
+    made = [_node(leaf, depth + 1) if is_object(leaf) else leaf for leaf in leaves]
+    return pytrees.unflatten(structure, made)
+
+
+def _node(x: Any, depth: int) -> Node:
+    held = contents(x)
+    return Node(type(x), tuple(held), [as_nodes(part, depth) for part in held.values()])
+
+
+def _taken_apart(x: Any) -> tuple[list[Any], Any, tuple[str, ...]]:
+    return x.parts, (x.kind, x.names), x.names
+
+
+def _put_together(data: Any, parts: Any) -> Any:
+    kind, names = data
+    return with_attributes(kind, dict(zip(names, parts, strict=True)))
+
+
+#: Typed as Any, because optree's annotations ask for collections.
+_CLASS: Any = Node
+optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)

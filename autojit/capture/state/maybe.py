@@ -197,15 +197,16 @@ def only_present(x: dict[Any, Any]) -> Any:
 
 
 _RESULT = (
-    "The function returns a dict whose keys, or their order, depend on a traced condition. Results "
-    "of compiled code always have the same keys. Return a value for each of them:\n"
+    "The function returns a dict whose keys, or their order, depend on a traced condition. Under "
+    "`jit` alone the keys may, but not their order, and derivatives and batches need the same keys "
+    "always. Return a value for each of them:\n"
     "    return {'a': d.get('a', np.nan)}   # not: return d"
 )
 
 
 _RESULT_TABLE = (
-    "The function returns a dict with traced keys, and results of compiled code always have the "
-    "same keys. Return what you need of it:\n"
+    "The function returns a dict with traced keys. Under `jit` alone it may, but derivatives and "
+    "batches need the same keys always. Return what you need of it:\n"
     "    return d.get(0, 0.0), sum(d.values())  # not: return d"
 )
 

@@ -166,7 +166,7 @@ def with_codes(values: Sequence[Any]) -> list[Any]:
     leaves, structures = [part[0] for part in parts], [part[1] for part in parts]
     if any(s != structures[0] for s in structures[1:]):
         return list(values)
-    columns = [_coded(column) for column in zip(*leaves, strict=True)]
+    columns = [coded(column) for column in zip(*leaves, strict=True)]
     if not any(type(column[0]) is OneOf for column in columns):
         return list(values)
     rows = zip(*columns, strict=True)
@@ -183,7 +183,8 @@ def _is_one_of(x: Any) -> bool:
     return type(x) is OneOf
 
 
-def _coded(column: Sequence[Any]) -> Sequence[Any]:
+def coded(column: Sequence[Any]) -> Sequence[Any]:
+    """Objects on several ways, as codes if they differ and are no numbers."""
     first = column[0]
     if not all(type(x) is OneOf or _may_differ(x) for x in column):
         return column
@@ -226,6 +227,15 @@ def _code(x: Any) -> int:
     return len(trace.coded) - 1
 
 
+def recoded(code: Any, among: Sequence[tuple[int, Any]]) -> OneOf:
+    """One of several objects, whose codes are those of another trace."""
+    mine = [_code(x) for _, x in among]
+    found: Any = np.int64(mine[-1])
+    for (other, _), own in zip(among[:-1], mine[:-1], strict=True):
+        found = np.where(np.equal(code, other), np.int64(own), found)
+    return OneOf(found, tuple(sorted(zip(mine, (x for _, x in among), strict=True), key=_first)))
+
+
 def refuse_result(leaf: Any) -> None:
     """Raise CaptureError if a result of the traced function is such an object."""
     if type(leaf) is OneOf:
@@ -233,8 +243,9 @@ def refuse_result(leaf: Any) -> None:
 
 
 _RESULT = (
-    "The function returns {}, depending on a traced condition, but compiled code returns only "
-    "numbers and arrays. Return a number, and look up the object after the call:\n"
+    "The function returns {}, depending on a traced condition. Under `jit` alone it may return "
+    "texts and members of enums, but not other objects, and derivatives and batches need numbers. "
+    "Return a number, and look up the object after the call:\n"
     "    return 1 if x > 0 else 0           # then: ('b', 'a')[number]"
 )
 

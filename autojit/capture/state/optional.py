@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 import optree
 
-from autojit.errors import CaptureError, ConcreteValueError, with_place
+from autojit.errors import ConcreteValueError, with_place
 from autojit.staging.pytrees import NAMESPACE
 from autojit.tracing.context import current_trace
-from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .maybe import DICTS, Maybe, has_optional, only_present
-from .one_of import OneOf, refuse_result
+from .maybe import Maybe
 
 #: Flags, and whether each holds.
 Facts = tuple[tuple[Any, bool], ...]
@@ -307,40 +305,3 @@ def _put_together(_: Any, children: Any) -> Any:
 #: Typed as Any, because optree's annotations ask for collections.
 _CLASS: Any = Optional
 optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)
-
-
-def returned(tree: Any) -> Any:
-    """The result of a traced function; the compiled code raises an error if a part is None."""
-    leaves, structure = optree.tree_flatten(tree, is_leaf=_is_optional, namespace=NAMESPACE)
-    for leaf in leaves:
-        refuse_result(leaf)
-        if isinstance(leaf, Uncounted):
-            raise CaptureError(with_place(_UNCOUNTED, user_source()))
-    if not any(_is_optional(leaf) for leaf in leaves):
-        return tree
-    values = [
-        returned(only_present(x) if type(x) in DICTS else without_none(x, _RETURNED))
-        for x in leaves
-    ]
-    return optree.tree_unflatten(structure, values)
-
-
-def _is_optional(x: Any) -> bool:
-    return type(x) in (Optional, OneOf) or isinstance(x, Uncounted) or has_optional(x)
-
-
-_UNCOUNTED = (
-    "The function returns a list whose length depends on a traced value, and results of compiled "
-    "code have one shape. Return what you make of the list, or an array of a fixed length and a "
-    "count:\n"
-    "    return sum(found), len(found)      # not: return found\n"
-    "or call the function without jit, where Python goes its own way:\n"
-    "    grad(f)(x)                         # not: jit(grad(f))(x)"
-)
-
-
-_RETURNED = (
-    "the function returns None for these arguments, and a number or an array for others. "
-    "Compiled code always returns the same kind of result"
-)
-hooks.returned = returned

@@ -15,6 +15,7 @@ twin.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,9 +27,10 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .heap import Lost, is_lost
-from .holders import contents, is_same_content
-from .kept import Kept
+from .holders import contents, is_container, is_object, is_same_content, set_content
+from .kept import DEEPEST, Kept, with_attributes
 from .maybe import Maybe
+from .one_of import OneOf, alternatives, each
 from .optional import Optional, inner
 from .origins import Origin, Origins, Sharing, Slot, branch_pairs, in_order
 
@@ -132,7 +134,10 @@ def lose(those: Iterable[Any]) -> None:
 
 
 def _lose(x: Any) -> None:
-    if isinstance(x, dict):
+    if is_object(x):
+        for name in contents(x):
+            set_content(x, name, Lost())
+    elif isinstance(x, dict):
         keys = [*x, Lost()]
         x.clear()
         x.update({key: Lost() for key in keys})
@@ -149,25 +154,53 @@ def _known() -> dict[int, Shared]:
 # -- which may be the same ----------------------------------------------------------------
 
 
-def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The lists and dicts of a value, each with its position."""
+def one_object(value: OneOf, now: Mapping[int, Any]) -> Any:
+    """One of several objects as a new object, with the attributes of the one that it is; value
+    itself if that has no form. ``now`` has the contents of objects, by identity, that differ from
+    their present ones."""
+    found = alternatives(value)
+    held = [now.get(id(x), contents(x)) if is_object(x) else {} for x in found]
+    kind, names = type(found[0]), held[0].keys()
+    if not names or not all(type(x) is kind for x in found) or any(x.keys() != names for x in held):
+        return value
+    numbers = {id(x): k for k, x in enumerate(found)}
+
+    def attribute(name: str, x: Any) -> Any:
+        return held[numbers[id(x)]][name]
+
+    parts = {name: each(value, functools.partial(attribute, name)) for name in names}
+    made = with_attributes(kind, parts)
+    for x in found:
+        relate(made, x)
+    return made
+
+
+def containers(
+    value: Any, path: Path = (), around: tuple[Any, ...] = ()
+) -> Iterator[tuple[Path, Any]]:
+    """The lists, dicts and objects of a value, each with its position."""
     if type(value) in (Maybe, Optional):
-        yield from containers(inner(value), path)
+        yield from containers(inner(value), path, around)
         return
     if type(value) is Kept:
         yield path, value.container
-        value = value.copied
-        yield from (each for each in containers(value, path) if each[0] != path)
+        inside = containers(value.copied, path, around)
+        yield from (each for each in inside if each[0] != path)
+        return
+    if len(around) > DEEPEST or any(x is value for x in around):
         return
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = value.items()
     elif isinstance(value, (list, tuple)):
         items = enumerate(value)
-    if isinstance(value, (list, dict)):
+    elif is_object(value):
+        items = contents(value).items()
+    if is_container(value):
         yield path, value
-    for key, each in items:
-        yield from containers(each, (*path, key))
+        around = (*around, value)
+    for key, part in items:
+        yield from containers(part, (*path, key), around)
 
 
 def origins_of(
@@ -212,9 +245,10 @@ def relate_results(
     made: dict[Any, Any] = {}
     ways: list[list[Origins]] = [[] for _ in shared]
     for result, values in results:
-        sources = [dict(containers(value)) for value in values]
-        for path, container in containers(result):
-            mine = [found.get(path) for found in sources]
+        found = list(containers(result))
+        sources = [dict(containers(value)) for value in values if found]
+        for path, container in found:
+            mine = [source.get(path) for source in sources]
             if any(x is container for x in mine):
                 continue  # it is the same on all ways
             made["result", len(made)] = container
@@ -245,9 +279,10 @@ class Carried(NamedTuple):
         """The lists that may be the same, given what a step ends with."""
         numbers = {id(c): slot for slot, c in inputs.items()}
         last: dict[Slot, Origins] = {}
-        found = {k: dict(containers(value)) for k, value in ends.items()}
+        mine = {k for k, _ in self.firsts}
+        found = {k: dict(containers(value)) for k, value in ends.items() if k in mine}
         for k, path in self.firsts:
-            if k not in found:
+            if k not in ends:
                 last[k, path] = (Origin("input", (k, path)),)
             elif path in found[k]:
                 container = found[k][path]
@@ -261,8 +296,9 @@ def carried(values: Iterable[tuple[Any, Any, Any]], is_outside: Callable[[Any], 
     shared = _known()
     firsts: dict[Slot, Origins] = {}
     for k, first, value in values:
-        sources = dict(containers(first))
-        for path, container in containers(value):
+        mine = list(containers(value))
+        sources = dict(containers(first)) if mine else {}
+        for path, container in mine:
             source = sources.get(path)
             if source is not container:
                 found = () if source is None else origins_of(source, shared, _always)

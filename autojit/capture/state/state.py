@@ -23,12 +23,22 @@ from autojit.tracing.context import PYTHON_TYPES, current_trace
 from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
-from .holders import contents, is_same_content
-from .kept import Kept, Same, like, like_dict
+from .holders import contents, is_container, is_object, is_same_content
+from .kept import (
+    Kept,
+    Node,
+    Tree,
+    as_nodes,
+    can_be_joined,
+    like,
+    like_dict,
+    with_attributes,
+)  # fmt: skip
 from .maybe import ENTRIES, Maybe
-from .one_of import with_codes
+from .one_of import OneOf, alternatives, with_codes
 from .optional import Optional, inner, with_inner
 from .resized import Resized, rebound, rebound_dict, resized, tabulated
+from .sharing import one_object
 
 
 class Access(NamedTuple):
@@ -88,6 +98,7 @@ class Before:
         spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
         roots = (*self.values, *access.seen(), *access.functions, *reached())
         self.heap = Heap(roots, put.__closure__ or (), spaces)
+        self._being_frozen: list[Any] = []
 
     def restore(self) -> None:
         self.heap.restore()
@@ -146,24 +157,50 @@ class Before:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
 
-    def frozen(self, value: Any, now: Mapping[int, Any] | None = None) -> Any:
-        """A value in which lists and dicts from before the block are kept with their present
-        contents: the ones in ``now``, by identity, or else their own."""
+    def frozen(self, value: Any, now: Mapping[int, Any]) -> Any:
+        """A value in which lists, dicts and objects from before the block are kept with their
+        contents at its end: the ones in ``now``, by identity, or else the ones from before."""
+        if type(value) is OneOf and not all(map(self.is_outside, alternatives(value))):
+            value = one_object(value, now)
+        if is_object(value):
+            return self._frozen_object(value, now)
         if isinstance(value, (list, dict)):
-            held: Any = value if now is None else now.get(id(value), value)
+            held: Any = now.get(id(value), value)
             items = dict(held.items() if isinstance(value, dict) else enumerate(held))
             copied = {k: self.frozen(x, now) for k, x in items.items()}
             is_new = id(value) not in self.heap.held
             if is_new and all(copied[k] is items[k] for k in items):
                 return value
-            if isinstance(value, dict):
-                return Kept(value, like_dict(value, copied))
-            return Kept(value, like(value, copied.values()))
+            made = (
+                like_dict(value, copied)
+                if isinstance(value, dict)
+                else like(value, copied.values())
+            )
+            return Kept(value, lambda: made)
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
         if type(value) in (Maybe, Optional):
             return with_inner(value, self.frozen(inner(value), now))
         return hooks.as_state(value)
+
+    def _frozen_object(self, value: Any, now: Mapping[int, Any]) -> Any:
+        def copied() -> Any:
+            parts = {name: self.frozen(x, now) for name, x in held.items()}
+            return with_attributes(type(value), parts)
+
+        if id(value) in self.heap.held:  # copied on demand: it may be part of a large graph
+            held = now.get(id(value), self.heap.held[id(value)][1])
+            return Kept(value, copied)
+        if any(x is value for x in self._being_frozen):
+            return value
+        held = contents(value)
+        self._being_frozen.append(value)
+        try:
+            made = copied()
+        finally:
+            self._being_frozen.pop()
+        is_same = all(getattr(made, name) is x for name, x in held.items())
+        return value if is_same else Kept(value, lambda: made, is_new=True)
 
     def rebound(self, key: Key, value: Any, limit: Callable[[Any], int | None]) -> Any:
         """A list that the block binds to a name, as `resized.rebound` returns it. ``limit`` bounds
@@ -178,42 +215,24 @@ class Before:
         return value if known is None else rebound(value, first, known[1], limit(first))
 
     def contents(self) -> dict[int, Any]:
-        """The present contents of the lists and dicts that have changed, by their identities."""
-        lists = [(x, held) for x, held in self.heap.held.values() if isinstance(x, (list, dict))]
+        """The present contents of the lists, dicts and objects that have changed, by their
+        identities."""
+        lists = [(x, held) for x, held in self.heap.held.values() if is_container(x)]
         return {id(x): contents(x) for x, held in lists if not is_same_content(x, held)}
 
 
 # -- trees ------------------------------------------------------------------------------
 
 
-class Tree(NamedTuple):
-    """A value as leaves and a structure."""
-
-    leaves: list[Any]
-    structure: Any
-
-    @property
-    def arrays(self) -> list[Any]:
-        """The leaves that are arrays or numbers."""
-        return [leaf for leaf in self.leaves if pytrees.is_array(leaf)]
-
-    def filled(self, arrays: Sequence[Any]) -> Any:
-        """The value with other arrays and numbers in place of its own."""
-        rest = iter(arrays)
-        leaves = [next(rest) if pytrees.is_array(leaf) else leaf for leaf in self.leaves]
-        leaves = [leaf.container if type(leaf) is Same else leaf for leaf in leaves]
-        return pytrees.unflatten(self.structure, leaves)
-
-
 def tree_of(value: Any) -> Tree:
-    return Tree(*pytrees.flatten(value))
+    return Tree(*pytrees.flatten(as_nodes(value)))
 
 
 def is_state(value: Any) -> bool:
     """Whether a value consists of arrays and numbers only."""
     if value is UNBOUND:
         return False
-    leaves = pytrees.flatten(value)[0]
+    leaves = tree_of(value).leaves
     return bool(leaves) and all(map(pytrees.is_array, leaves))
 
 
@@ -251,7 +270,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     """
     values = with_nones(hooks.alike_states([UNBOUND if v is LEFT else v for v in values]))
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
-        return with_codes(values)
+        return with_codes(list(map(as_nodes, values)))
     whole = [v for v in values if v is not UNBOUND]
     if not whole:
         return list(values)
@@ -263,7 +282,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
         elif not isinstance(v, Maybe):
             v = Maybe(v, True)
         result.append(v.value if silent else v)
-    return with_codes(result)
+    return with_codes(list(map(as_nodes, result)))
 
 
 def with_nones(values: Sequence[Any]) -> list[Any]:
@@ -307,23 +326,21 @@ def joined(
     if any(type(leaf) is Lost for leaf in (*first.leaves, *second.leaves)):
         raise CaptureError(with_place(Lost.words, source))
     if second.structure != first.structure:
-        shown = _shown(first), _shown(second)
-        raise CaptureError(with_place(_text(words, ways, *shown, _NUMBERS), source))
+        raise CaptureError(differing(trees, words, source, ways))
     for a, b in zip(first.leaves, second.leaves, strict=True):
-        if pytrees.is_array(a) != pytrees.is_array(b) or not (pytrees.is_array(a) or _same(a, b)):
+        if not can_be_joined(a, b):
             text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
             raise CaptureError(with_place(text, source))
     columns = zip(*([leaf_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
     return [_common(column, words, source, ways) for column in columns]
 
 
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if type(a) is Same:
-        return bool(a == b)
-    plain = (str, bytes, tuple, frozenset, type(None), range, np.dtype)
-    return isinstance(a, plain) and type(a) is type(b) and a == b
+def differing(
+    trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
+) -> str:
+    """The message for a value whose structures on two ways differ."""
+    shown = _shown(trees[0]), _shown(trees[1])
+    return with_place(_text(words, ways, *shown, _NUMBERS), source)
 
 
 def _common(
@@ -374,6 +391,8 @@ def _shown(tree: Tree) -> str:
     if structure.type is Optional:
         known = structure.children()[0]
         return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
+    if structure.type is Node:
+        return f"an object with {structure.num_children} attributes"
     if structure.type is dict:
         keys = structure.entries()
         return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"

@@ -44,8 +44,9 @@ class Lost(Unread):
     """An element of a list or dict that may have changed, since one that it may be has changed."""
 
     words = (
-        "This list or dict may have been changed under another name: a traced condition decides "
-        "which object that name refers to. Bind this name to a copy first:\n"
+        "This list, dict or object may have been changed under another name: a traced condition "
+        "decides which object that name refers to. Bind this name to a copy first:\n"
         "    ys = list(xs)                      # not: ys = xs\n"
-        "    ys = dict(xs)"
+        "    ys = dict(xs)\n"
+        "    q = dataclasses.replace(p)         # not: q = p"
     )

@@ -52,8 +52,10 @@ def as_state(x: Any) -> Any:
     found: Any = x.ranges[axis]
     extent = x.storage.shape[axis]
     mask = found.mask(extent)
-    holds = np.ones(extent, bool) if mask is None else tracer(mask)
-    return Filtered(x.storage, holds, axis)
+    holds: Any = np.ones(extent, bool) if mask is None else tracer(mask)
+    if found.step > 0:
+        return Filtered(x.storage, holds, axis)
+    return Filtered(np.flip(x.storage, axis), holds[::-1], axis)  # the places are read backwards
 
 
 def alike_states(values: list[Any]) -> list[Any]:
@@ -121,5 +123,5 @@ def sharing(x: Any, leader: Any) -> Any:
     return Bounded(x.storage, ranges)
 
 
-hooks.as_state, hooks.alike_states = as_state, alike_states
+hooks.as_state, hooks.alike_states, hooks.part = as_state, alike_states, Filtered
 hooks.leaders, hooks.sharing = leaders, sharing

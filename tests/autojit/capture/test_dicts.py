@@ -319,7 +319,7 @@ def in_an_array(x):
 
 
 REFUSED = [
-    in_either_order, returned, starred, spread, joined_in_place, passed_on, unpacked, matched,
+    in_either_order, starred, spread, joined_in_place, passed_on, unpacked, matched,
     compared, a_view_from_before, grown_in_its_loop, in_an_array,
 ]  # fmt: skip
 

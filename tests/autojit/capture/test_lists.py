@@ -7,17 +7,9 @@ import pytest
 
 from autojit import grad, jit, trace
 from autojit.capture.state import stretch
-from autojit.errors import CaptureError, UncoveredFunctionError
+from autojit.errors import CaptureError
 
 X = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.6])
-
-
-def returned(x):
-    return [v for v in x if v > 2]
-
-
-def returned_array(x):
-    return np.array([v for v in x if v > 2])
 
 
 def of_lists(x):
@@ -73,7 +65,6 @@ def other_library(x):
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (returned, "returns a list whose length"),
         (of_lists, r"not: points.append\(\[x, y\]\)"),
         (of_two_kinds, "its elements are not of one kind"),
         (own_iterator, "fetched one at a time"),
@@ -87,11 +78,6 @@ def other_library(x):
 def test_refused(f, words):
     with pytest.raises(CaptureError, match=words):
         jit(f)(X)
-
-
-def test_arrays_of_traced_length_are_no_results():
-    with pytest.raises(UncoveredFunctionError, match="depends on a traced value"):
-        jit(returned_array)(X)
 
 
 def test_errors_come_as_the_code_runs():

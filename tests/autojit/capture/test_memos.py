@@ -491,12 +491,6 @@ def test_tables_that_outlive_the_call_are_refused_and_restored():
     assert GLOBAL == {2: 5.0}
 
 
-def _returned(n):
-    d = {}
-    d[n] = 1.0
-    return d
-
-
 def _of_lists(n):
     d = {}
     d.setdefault(n, []).append(1.0)
@@ -539,7 +533,7 @@ def _cached_floats(n):
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (_returned, "returns a dict with traced keys"), (_of_lists, "its values are not numbers"),
+        (_of_lists, "its values are not numbers"),
         (_of_strings, "of one form"), (_of_two_forms, "of one form"), (_by_float, "traced key"),
         (_displayed, "are traced values"), (_cached_floats, "arguments that are not integers"),
     ],

@@ -136,10 +136,6 @@ def test_objects_by_a_condition(f, x):
     assert np.allclose(jit(grad(f))(x), slope, rtol=1e-5)
 
 
-def as_result(x):
-    return "a" if x > 0 else "b"
-
-
 def as_text(x):
     kind = "a" if x > 0 else "bc"
     return len(f"{kind}") * x
@@ -163,7 +159,6 @@ def made_anew(x):
     ("f", "error", "words"),
     [
         (made_anew, CaptureError, "(?s)`f` is a function.*Create it before the loop"),
-        (as_result, CaptureError, "look up the object after the call"),
         (as_text, ConcreteValueError, "Compare it instead"),
         (of_other_lengths, ConcreteValueError, "its length"),
     ],

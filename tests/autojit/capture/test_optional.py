@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from autojit import grad, jit, trace
+from autojit import grad, jit, trace, vmap
 from autojit.ir.regions.scan import scan
 
 
@@ -223,12 +223,12 @@ def test_words():
         jit(of_an_array)(-1.0)
 
 
-def test_a_result_that_is_none_raises():
-    """Compiled code returns arrays only, so a result of None raises TypeError."""
-    compiled = jit(either)
-    assert compiled(2.0) == 2.0
+def test_a_batch_in_which_a_result_is_none_raises():
+    """A batch is an array, so None in one of its results raises TypeError."""
+    compiled = jit(vmap(either))
+    assert compiled(np.array([2.0])) == 2.0
     with pytest.raises(TypeError, match="the function returns None for these arguments"):
-        compiled(-2.0)
+        compiled(np.array([2.0, -2.0]))
 
 
 def test_the_function_handles_the_error_for_none():

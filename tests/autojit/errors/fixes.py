@@ -248,9 +248,9 @@ FIXES: dict[str, tuple[str, str]] = {
         "            x = x / 2\n    L0\n    L1\n    return first + second\n"
         "assert g(100.0) == 150.0",
     ),
-    "capture/state/optional.py: return sum(found), len(found)": (
-        "@jit\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n"
-        "        found.append(x)\n    return found\ng(100.0)",
+    "capture/results/late.py: return sum(found), len(found)": (
+        "@jit\n@vmap\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n"
+        "        found.append(x)\n    return found\ng(np.array([100.0, 4.0]))",
         "@jit\ndef g(x):\n    found = []\n    while x > 1:\n        x = x / 2\n"
         "        found.append(x)\n    L0\nassert g(4.0) == (3.0, 2)",
     ),
@@ -326,9 +326,20 @@ FIXES: dict[str, tuple[str, str]] = {
         "g(2, 1.0, 2.0)",
         "@jit\ndef g(n, a, b):\n    memo = {}\n    L0\n    return memo[n][0]\ng(2, 1.0, 2.0)",
     ),
+    "capture/results/kinds.py: jit(lambda x: count(x)[0])": (
+        "def count(k):\n    d = {}\n    d[k] = 1.0\n    return d\n"
+        "jit(lambda x: jit(count)(x)[0])(0)",
+        "def count(k):\n    d = {}\n    d[k] = 1.0\n    return d\nassert L0(0) == 1.0",
+    ),
+    "capture/results/kinds.py: return {'a': x, 'b': np.nan}": (
+        "@jit\ndef f(x):\n    if x > 0:\n        return {'a': x}\n    return [x]\n"
+        "jit(lambda x: f(x))(1.0)",
+        "@jit\ndef f(x):\n    if x > 0:\n        L0\n    return {'a': np.nan, 'b': x}\n"
+        "assert jit(lambda x: f(x))(1.0)['a'] == 1.0",
+    ),
     "capture/state/maybe.py: return d.get(0, 0.0), sum(d.values())": (
-        "@jit\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    return d\ng(2)",
-        "@jit\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    FIX\ng(2)",
+        "@vmap\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    return d\ng(np.array([2, 3]))",
+        "@vmap\ndef g(k):\n    d = {}\n    d[k] = 1.0\n    FIX\ng(np.array([2, 3]))",
     ),
     "tracing/running/leaks.py: def f(n):": (
         "memo = {}\n@jit\ndef g(n):\n    memo[n] = 1.0\n    return memo[n]\ng(2)",
@@ -353,8 +364,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "g(x)\nL1",
     ),
     "capture/state/one_of.py: return 1 if x > 0 else 0": (
-        "@jit\ndef g(x):\n    return 'a' if x > 0 else 'b'\ng(1.0)",
-        "@jit\ndef g(x):\n    L0\ng(1.0)",
+        "@vmap\ndef g(x):\n    return 'a' if x > 0 else 'b'\ng(x)",
+        "@vmap\ndef g(x):\n    L0\ng(x)",
     ),
     "capture/state/one_of.py: if kind == 'b': ...": (
         "@jit\ndef g(x):\n    kind = 'a' if x > 0 else 'b'\n    print(f'{kind}')\n"
@@ -1049,8 +1060,15 @@ FIXES: dict[str, tuple[str, str]] = {
         "    else: d['b'] = 1.0; d['a'] = x\n    FIX\n    return total\ng(1.0)",
     ),
     "capture/state/maybe.py: return {'a': d.get('a', np.nan)}": (
-        "@jit\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    return d\ng(1.0)",
-        "@jit\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    L0\ng(1.0)",
+        "@vmap\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    return d\ng(x)",
+        "@vmap\ndef g(x):\n    d = {}\n    if x > 0: d['a'] = x\n    L0\ng(x)",
+    ),
+    "capture/state/kept.py: number = number + 1": (
+        "class Node:\n    def __init__(self, v, n): self.v, self.next = v, n\n@jit\ndef g(x):\n"
+        "    node = Node(x, None)\n    for k in range(60): node = Node(x, node)\n"
+        "    if x > 0: node = Node(x + 1, node)\n    return node.next.v\ng(1.0)",
+        "@jit\ndef g(x):\n    number = 0\n    if x > 0:\n        L0\n"
+        "    return x + number\nassert g(1.0) == 2.0",
     ),
     "capture/state/unread.py: ys = list(xs)": (
         "@jit\ndef g(x):\n    xs, zs = [x, x], [x, 2 * x]\n    ys = xs\n    if x > 0:\n"

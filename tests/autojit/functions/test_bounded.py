@@ -269,6 +269,34 @@ def _changed(x: Any, i: Any) -> Any:
     return x
 
 
+def _kept_by_a_branch(x: Any, n: Any) -> Any:
+    y = x[: n + 1]
+    if x[0] > 0:
+        y = x[n::-1]
+    return y[0] * 2 + y[1]
+
+
+def _kept_by_a_loop(x: Any, n: Any) -> Any:
+    y = x[n::-1]
+    for _ in range(n):
+        y = y * 2
+    return y[0] * 2 + y[1]
+
+
+def _summed(x: Any, n: Any) -> Any:
+    return sum(np.sum(part) for part in [x[:n], x[n:], x[x > 0]])
+
+
+@pytest.mark.parametrize("f", [_kept_by_a_branch, _kept_by_a_loop, _summed])
+def test_blocks_keep_parts_that_are_read_backwards(f: Callable[..., Any]) -> None:
+    x = np.array([1.0, -2.0, 3.0, 4.0, -5.0])
+    for each in (x, -x):
+        assert jit(f)(each, 3) == f(each, 3)
+        step = np.array([0.0, 0.0, 0.0, 1e-6, 0.0])
+        slope = (f(each + step, 3) - f(each - step, 3)) / 2e-6
+        np.testing.assert_allclose(jit(grad(f))(each, 3)[3], slope, rtol=1e-6)
+
+
 REFUSED = [
     (lambda x, i: np.sort(x[:i]), "np.sort is not covered .* slice with traced bounds"),
     (lambda x, i: np.concatenate([x[:i], x]), "np.concatenate is not covered"),
@@ -277,12 +305,11 @@ REFUSED = [
     (lambda x, i: np.reshape(x[:i], (2, -1)), "np.reshape to other shapes"),
     (lambda x, i: np.linalg.solve(M[:i, :i], x[:i]), "np.linalg.solve is not covered"),
     (lambda x, i: np.einsum("i,i", x[:i], x[:i]), "einsum is not covered"),
-    (lambda x, i: x[:i], "This use"),
     (lambda x, i: range(x[:i].__len__()), r"len\(x\), which must be a known integer"),
     (lambda x, i: tuple(x[:i]), "Iteration is not covered"),
     (lambda x, i: 1 if x[:i] else 2, "This use"),
     (eval("lambda x, i: 1 if x[:i] else 2"), r"bool\(x\)"),
-    (lambda x, i: x[:i][x[:i] > 0], "An index array or a mask"),
+    (lambda x, i: x[:i][np.array([0, 1])], "An index array or a mask"),
     (lambda x, i: x[::i], "The step of a slice must be known"),
     (lambda x, i: np.sum(x[:i], where=x > 0), "out=, where="),
     (lambda x, i: np.zeros(i), "np.zeros.100..:n."),

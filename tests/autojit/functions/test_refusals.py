@@ -20,7 +20,7 @@ X = np.array([3.0, 1.0, 3.0, 2.0, 0.0])
     [
         (lambda x: np.unique(x), "first = np.append(True, s[1:] != s[:-1])"),
         (lambda x: np.unique_counts(x).counts, "first = np.append(True, s[1:] != s[:-1])"),
-        (lambda x: np.nonzero(x), "np.where(m, x, 0)"),
+        (lambda x: np.concatenate(np.nonzero(x)), "np.where(m, x, 0)"),
         (lambda x: np.trim_zeros(x), "np.where(x > 0, x, 0)"),
         (lambda x: np.setdiff1d(x, [1.0]), "np.isin(x, y)"),
         (lambda x: np.bincount(x.astype(int)), "np.bincount(x, weights, minlength=n)"),

@@ -580,7 +580,7 @@ def test_a_compiled_function_bakes_no_outer_value_in() -> None:
 
 
 def test_sizes_are_refused_where_values_are_not_known() -> None:
-    for f in (np.nonzero, np.argwhere, np.flatnonzero, np.unique, lambda x: np.extract(x > 0, x)):
+    for f in (np.argwhere, np.unique, lambda x: np.sort(np.extract(x > 0, x))):
         with pytest.raises(
             UncoveredFunctionError, match=r"the shape of the result depends|length depends"
         ):

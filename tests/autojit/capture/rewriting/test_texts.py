@@ -93,7 +93,7 @@ def test_return_in_a_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     found = rewritten("if a > 0:\n    return x\nreturn y", monkeypatch)
     assert "__aj_result = unbound" in found
     assert "def __aj_else_0():\n    nonlocal __aj_result\n    __aj_result = y" in found
-    assert found.endswith("return __aj_result")
+    assert found.endswith("return result(__aj_result, False)")
 
 
 def test_break(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""Functions of Python's numbers: conversions, orders, whole numbers, `math`, `statistics`."""
