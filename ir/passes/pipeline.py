@@ -23,6 +23,7 @@ from autojit.ir.tools.program_passes import DERIVATIVES
 from autojit.ir.tools.verifier import verify as check
 
 from .algebra import (
+    masked_products,
     push_gathers,
     push_reductions,
     quotients,
@@ -83,6 +84,10 @@ OPTIMIZE = Pipeline(
             indexed_scans.run,
             "The passes over loops distinguish rows, one of which each step reads or writes, "
             "from arrays that a step may read anywhere.",
+        ),
+        _place(
+            masked_products.run,
+            "Loops run over rows by now, and masks are as the slices with traced bounds left them.",
         ),
         _place(
             push_gathers.run,

@@ -13,6 +13,7 @@ two or more steps runs each of them. Sums are rounded in another order.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -55,18 +56,31 @@ def after(kind: Declaration, op: Op) -> tuple[Value, ...] | None:
     results, extra = list(made[: len(op.results)]), made[len(op.results) :]
     rows.update(zip(stacked, extra, strict=True))
     for k, product in found.moved:
-        total = _over_rows(product, *(rows[v] for v in product.operands))
+        total = over_rows(product, *(rows[v] for v in product.operands))
         results[k] = results[k] + total
     return tuple(results)
 
 
-def _over_rows(product: Op, a: Value, b: Value) -> Value:
+def over_rows(product: Op, a: Value, b: Value) -> Value:
     """Return the sum over all rows of a product of rows."""
     (ca, cb), (ba, bb) = product.params["contract"], product.params["batch"]
     shifted = [tuple(i + 1 for i in axes) for axes in (ca, cb, ba, bb)]
     kind = product.kind
     assert isinstance(kind, Dot)
     return kind(a, b, contract=((0, *shifted[0]), (0, *shifted[1])), batch=(shifted[2], shifted[3]))
+
+
+def terms_of(v: Value, definer: Mapping[Value, Op], uses: Mapping[Value, int]) -> list[Value]:
+    """Return the terms of a sum, in order; sums among them are read once."""
+    terms, left = [], [v]
+    while left:
+        v = left.pop()
+        op = definer.get(v)
+        if op is None or op.kind is not add or uses[v] != 1:
+            terms.append(v)
+        else:
+            left += reversed(op.operands)
+    return terms
 
 
 class _Sums:
@@ -85,25 +99,13 @@ class _Sums:
 
     def _carry(self, k: int) -> None:
         own = self.body.inputs[self.n + 1 + k]
-        terms = self._terms(self.body.outputs[k])
+        terms = terms_of(self.body.outputs[k], self.definer, self.uses)
         if self.uses[own] != 1 or own not in terms or self.body.outputs[k] is own:
             return
         products = [t for t in terms if self._is_large(t)]
         if products:
             self.moved += [(k, self.definer[t]) for t in products]
             self.replaced[k] = [t for t in terms if t not in products]
-
-    def _terms(self, v: Value) -> list[Value]:
-        """Return the terms of a sum, in order."""
-        terms, left = [], [v]
-        while left:
-            v = left.pop()
-            op = self.definer.get(v)
-            if op is None or op.kind is not add or self.uses[v] != 1:
-                terms.append(v)
-            else:
-                left += reversed(op.operands)
-        return terms
 
     def _is_large(self, v: Value) -> bool:
         op = self.definer.get(v)
@@ -139,16 +141,21 @@ def before(kind: Declaration, op: Op) -> tuple[Value, ...] | None:
         return None
     operands = dict(zip(body.inputs[:n], op.operands[:n], strict=True))
     operands.update(zip(rows, op.operands[n + m :], strict=True))
-    extra = []
+    made = {}
     for p in found:
         a, b = (operands[v] for v in p.operands)
-        extra.append(_all_rows(p, a, b, p.operands[0] in fixed))
-    gone = {p.result for p in found}
-    ops = [p for p in body.ops if p.results[0] not in gone]
-    new_body = Program([*body.inputs, *(p.result for p in found)], ops, body.outputs,
+        made[p] = all_rows(p, a, b, p.operands[0] in fixed)
+    return with_rows(kind, op, made)
+
+
+def with_rows(kind: Declaration, op: Op, made: Mapping[Op, Value]) -> tuple[Value, ...]:
+    """The results of a scan that reads a row of an array in place of some ops of its body."""
+    body = op.params["body"]
+    ops = [p for p in body.ops if p not in made]
+    new_body = Program([*body.inputs, *(p.result for p in made)], ops, body.outputs,
                        name=body.name)  # fmt: skip
     params = {**op.params, "body": new_body}
-    return current_builder().emit(kind, [*op.operands, *extra], params)
+    return current_builder().emit(kind, [*op.operands, *made.values()], params)
 
 
 def _of_row(p: Op, fixed: set[Value], rows: set[Value]) -> bool:
@@ -160,7 +167,8 @@ def _of_row(p: Op, fixed: set[Value], rows: set[Value]) -> bool:
     return mixed and multiplications(p) >= LARGE
 
 
-def _all_rows(p: Op, a: Value, b: Value, first_is_fixed: bool) -> Value:
+def all_rows(p: Op, a: Value, b: Value, first_is_fixed: bool) -> Value:
+    """Return the products of all rows of one factor with the other factor."""
     from autojit.ir.core.batching import Batched
 
     operands = [Batched(a, not first_is_fixed), Batched(b, first_is_fixed)]

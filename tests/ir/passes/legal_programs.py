@@ -523,3 +523,44 @@ LOOP = """(%x: f64[12], %s0: f64[]) {
   }, carries=1, constants=1, length=9, reverse=False}
   return %r
 }"""
+
+_MASK = """
+    %5: i64[128] = iota {axis=0, dtype=i64, shape=(128,)}
+    %6: i64[128] = broadcast %1 {dims=(), shape=(128,)}
+    %7: bool[128] = ge %5, %6
+    %8: bool[128,128] = broadcast %7 {dims=(1,), shape=(128, 128)}
+    %9: f64[128,128] = constant {dtype=f64, shape=(128, 128), value=0.0}"""
+#: In step i, a row times the columns of a matrix from i on.
+EARLY_PRODUCT = f"""(%A: f64[128,128], %v: f64[128], %x: f64[5,128]) {{
+  %r: f64[128] = scan %A, %v, %x {{body=program body(%0: f64[128,128], %1: i64[], %2: f64[128], \
+%3: f64[128]) {{{_MASK}
+    %10: f64[128,128] = select %8, %0, %9
+    %11: f64[128] = dot %3, %10 {{batch=((), ()), contract=((0,), (0,))}}
+    %12: f64[128] = select %7, %11, %2
+    return %12
+  }}, carries=1, constants=1, length=5, reverse=False}}
+  return %r
+}}"""
+#: In step i, the columns of a matrix from i on times a vector.
+LATE_ROWS = f"""(%A: f64[128,128], %v: f64[128], %x: f64[5,128]) {{
+  %w: f64[128], %r: f64[5,128] = scan %A, %v, %x {{body=program body(%0: f64[128,128], %1: i64[], \
+%2: f64[128], %3: f64[128]) {{{_MASK}
+    %10: f64[128,128] = select %8, %0, %9
+    %11: f64[128] = dot %10, %2 {{batch=((), ()), contract=((1,), (0,))}}
+    %12: f64[128] = mul %2, %3
+    return %12, %11
+  }}, carries=1, constants=1, length=5, reverse=False}}
+  return %w, %r
+}}"""
+#: In step i, an outer product is added to the columns from i on.
+LATE_SUM = f"""(%k: f64[128,128], %v: f64[128], %x: f64[5,128]) {{
+  %s: f64[128,128], %w: f64[128] = scan %k, %v, %x {{body=program body(%1: i64[], \
+%0: f64[128,128], %2: f64[128], %3: f64[128]) {{{_MASK}
+    %10: f64[128,128] = dot %3, %2 {{batch=((), ()), contract=((), ())}}
+    %11: f64[128,128] = select %8, %10, %9
+    %12: f64[128,128] = add %0, %11
+    %13: f64[128] = mul %2, %3
+    return %12, %13
+  }}, carries=2, constants=0, length=5, reverse=True}}
+  return %s, %w
+}}"""

@@ -91,9 +91,10 @@ def test_mutated_programs() -> None:
     for seed in range(share(400)):
         changed += run_passes(seed)
     # Some passes change only ``while`` loops, which may be endless when they are mutated.
-    # rematerialize_tapes needs longer tapes than most of these programs have.
+    # rematerialize_tapes needs longer tapes than most of these programs have, and masked_products
+    # larger matrices.
     loops = {"undo_steps", "counted_back", "first_reads", "summed_elements"}
-    tested = PASSES.keys() - loops - {"rematerialize_tapes"}
+    tested = PASSES.keys() - loops - {"rematerialize_tapes", "masked_products"}
     unreached = [name for name in tested - changed.keys() if not is_reached(name)]
     assert unreached == [], "a pass that changes nothing is not tested"
 
