@@ -13,14 +13,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType, GeneratorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
-from autojit.capture.users.classes import as_written
+from autojit.capture.users.classes import as_written, is_users_class
 from autojit.staging.pytrees import is_dataclass
 
 
@@ -64,22 +72,27 @@ def contents(x: Any) -> Any:
 
 
 def is_object(x: Any) -> bool:
-    """Whether x is an object of a class of the user's, which holds nothing but its attributes."""
+    """Whether x is an object of a class of the user's, or a namespace, which holds nothing but its
+    attributes."""
     kind = type(x)
     found = _objects.get(kind)
     if found is None:
-        found = _objects[kind] = has_contents(x) and _is_users_class(x)
+        found = _objects[kind] = has_contents(x) and _holds_attributes_only(x)
     return found
 
 
-def _is_users_class(x: Any) -> bool:
+def _holds_attributes_only(x: Any) -> bool:
     kind = type(x)
     if issubclass(kind, (*_MORE, *(each for each, _ in STATES))):
         return False
-    functions = (f for cls in kind.__mro__ for f in vars(cls).values() if type(f) is FunctionType)
-    return is_dataclass(x) or any(map(is_users, functions))
+    if not (is_dataclass(x) or is_users_class(kind) or kind is SimpleNamespace):
+        return False
+    made = (vars(cls).get("__new__") for cls in kind.__mro__ if cls not in _EMPTY)
+    return not any(type(new) is BuiltinFunctionType for new in made)
 
 
+#: Classes in C whose objects hold nothing but attributes.
+_EMPTY = (object, SimpleNamespace)
 #: Types of objects that hold more than attributes, or whose objects are known by name.
 _MORE = (list, dict, set, tuple, str, bytes, int, float, complex, BaseException, Enum, type)
 _objects: WeakKeyDictionary[type, bool] = WeakKeyDictionary()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from autojit.capture.rewriting.plain import UNBOUND
 from autojit.errors import CaptureError, with_place
 from autojit.staging import pytrees
 from autojit.staging.pytrees import NAMESPACE, is_dataclass
+from autojit.tracing.blocks import is_around
 from autojit.tracing.created_arrays import TracedArray
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -77,26 +79,38 @@ def _are_codes(values: Sequence[Any], codes: bool) -> bool:
         return False
     if all(type(v) is OneOf or (type(v) is Kept and not v.is_new) for v in values):
         return True
-    if not codes:
+    if not codes or any(map(_holds_ended, values)):
         return False
     alike = len({(type(x), *contents(x)) for x in found if type(x) is not OneOf}) == 1
     has_codes = any(type(x) is OneOf for x in found)
     return has_codes or not alike or not any(map(_holds_traced, values))
 
 
-def _holds_traced(value: Any, depth: int = 0) -> bool:
+def _holds_traced(value: Any) -> bool:
     """Whether an object, or something in it, is traced, or is an object of a dataclass."""
+    return any(isinstance(x, (Tracer, TracedArray)) or is_dataclass(x) for x in _parts(value))
+
+
+def _holds_ended(value: Any) -> bool:
+    """Whether an object holds values of a block that has ended, which no code can stand for."""
+    return any(isinstance(x, Tracer) and not is_around(x.owner.builder) for x in _parts(value))
+
+
+def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
+    """The objects and leaves of a value, except objects from before the block and their parts."""
     if depth > DEEPEST or (type(value) is Kept and not value.is_new):
-        return False
+        return
     value = value.container if type(value) is Kept else value
     if is_object(value):
-        parts = contents(value).values()
-        return is_dataclass(value) or any(_holds_traced(x, depth + 1) for x in parts)
-    leaves = pytrees.flatten(value)[0]
-    return any(
-        isinstance(x, (Tracer, TracedArray)) or (is_object(x) and _holds_traced(x, depth + 1))
-        for x in leaves
-    )
+        yield value
+        for part in contents(value).values():
+            yield from _parts(part, depth + 1)
+        return
+    for leaf in pytrees.flatten(value)[0]:
+        if is_object(leaf):
+            yield from _parts(leaf, depth + 1)
+        else:
+            yield leaf
 
 
 #: The most objects inside one another that are copied.
@@ -110,7 +124,7 @@ _CYCLE = (
 
 def with_attributes(kind: type, attributes: dict[str, Any]) -> Any:
     """An object of a class, whose ``__init__`` is not called."""
-    made: Any = object.__new__(kind)
+    made: Any = (SimpleNamespace if issubclass(kind, SimpleNamespace) else object).__new__(kind)
     for name, value in attributes.items():
         object.__setattr__(made, name, value)
     return made

@@ -106,7 +106,7 @@ def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:
             if id(other) not in seen:
                 seen.add(id(other))
                 if not is_lost(other):
-                    _lose(other)
+                    _lose(other, contents(changed.container))
                 mine = known[id(other)]._replace(held=contents(other))
                 known[id(other)] = mine
                 left.append(mine)
@@ -133,9 +133,10 @@ def lose(those: Iterable[Any]) -> None:
         known[id(x)] = Shared(x, contents(x), others)
 
 
-def _lose(x: Any) -> None:
+def _lose(x: Any, changed: Iterable[Any] = ()) -> None:
+    """Mark a container as lost; the one that has been changed may have other attributes."""
     if is_object(x):
-        for name in contents(x):
+        for name in {**contents(x), **dict.fromkeys(changed)}:
             set_content(x, name, Lost())
     elif isinstance(x, dict):
         keys = [*x, Lost()]

@@ -24,16 +24,7 @@ from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_container, is_object, is_same_content
-from .kept import (
-    Kept,
-    Node,
-    Tree,
-    as_nodes,
-    can_be_joined,
-    like,
-    like_dict,
-    with_attributes,
-)  # fmt: skip
+from .kept import Kept, Node, Tree, as_nodes, can_be_joined, like, like_dict, with_attributes
 from .maybe import ENTRIES, Maybe
 from .one_of import OneOf, alternatives, with_codes
 from .optional import Optional, inner, with_inner
@@ -392,7 +383,8 @@ def _shown(tree: Tree) -> str:
         known = structure.children()[0]
         return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
     if structure.type is Node:
-        return f"an object with {structure.num_children} attributes"
+        kind = type(pytrees.unflatten(structure, tree.leaves)).__name__
+        return f"an object of {kind} with the attributes {', '.join(structure.entries())}"
     if structure.type is dict:
         keys = structure.entries()
         return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"

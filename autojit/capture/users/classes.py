@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
 from types import FrameType, FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from autojit.capture.rewriting.callees import is_users, is_users_file
+from autojit.capture.rewriting.callees import LIBRARIES, is_users, is_users_file
 from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.tracing.context import current_trace
@@ -31,7 +33,7 @@ _PLAIN = frozenset((
     "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__copy__",
     "__deepcopy__",
 ))  # fmt: skip
-_FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing", "abc"})
+_users: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
 
 _lock = Lock()
 #: The classes that have been seen, each with the user's classes among it and its bases.
@@ -42,17 +44,29 @@ _replaced: list[tuple[type, str, Any, Any]] = []
 _originals: dict[int, Any] = {}
 
 
+def is_users_class(cls: type) -> bool:
+    """Whether the module of a class belongs neither to Python nor to one of ``LIBRARIES``."""
+    found = _users.get(cls)
+    if found is None:
+        found = _users[cls] = _is_users_module(cls)
+    return found
+
+
+def _is_users_module(cls: type) -> bool:
+    name = cls.__module__
+    if name == "types":  # also of the classes that `types.new_class` makes
+        return vars(types).get(cls.__name__) is not cls
+    if name.partition(".")[0] in LIBRARIES:
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return name.partition(".")[0] not in sys.stdlib_module_names or name == "__main__"
+    return is_users_file(file)
+
+
 def users_classes(kind: type) -> list[type]:
     """The user's classes among a class and its bases."""
-    return [
-        cls for cls in kind.__mro__
-        if cls.__module__.partition(".")[0] not in _FOREIGN
-        and any(type(x) is FunctionType and _is_written(x) for x in vars(cls).values())
-    ]  # fmt: skip
-
-
-def _is_written(f: Any) -> bool:
-    return is_users(_originals.get(id(f), f))
+    return [cls for cls in kind.__mro__ if is_users_class(cls)]
 
 
 def watch(kind: type) -> list[type]:

@@ -7,6 +7,7 @@ from .random_aliases import HELPERS, Aliases
 
 CLASSES = """
 from dataclasses import make_dataclass
+from types import SimpleNamespace
 
 class Moving:
     def moved(self, by):
@@ -28,7 +29,33 @@ class Point:
     def set(self, u):
         self.u += u
         return self
+
+class Empty:
+    pass
+
+def bare(u, v):
+    made = Empty()
+    made.u = u
+    made.v = v
+    return made
+
+def space(u, v):
+    return SimpleNamespace(u=u, v=v)
+
+def moved(point, by):
+    return bare(point.u + by, point.v) if by > 0.5 else point
+
+def moved_space(point, by):
+    if by > 0:
+        return space(point.u, point.v * by)
+    return point
+
+def set_u(point, u):
+    point.u = u
+    return point
 """
+#: The functions that make objects of classes without functions, each with one like ``moved``.
+BARE = {"bare": "moved", "space": "moved_space"}
 
 NAMES = ["g", "h", "i"]
 RESULT = "g.u, h.u, i.u, [part.u for part in kept], p, q, s"
@@ -38,7 +65,7 @@ class Objects(Aliases):
     """Writes one function from a seed."""
 
     def text(self) -> str:
-        kind = self.pick("Pair", "Point")
+        kind = self.pick("Pair", "Point", *BARE)
         self.kind = kind
         self.lines = [HELPERS + CLASSES, "def f(a, b, n, x):"]
         self.put(1, "p = [a, 1.0]; q = [b, 2.0]; s = b")
@@ -64,8 +91,15 @@ class Objects(Aliases):
     def an_object(self) -> str:
         return self.pick(
             "g", "h", "i", "kept[0]", "kept[-1]", self.new(), self.new(),
-            f"g.moved({self.number()})", f"i.moved({self.number()})",
+            self.called("moved", "g"), self.called("moved", "i"),
         )  # fmt: skip
+
+    def called(self, method: str, name: str) -> str:
+        """A call of a method, or of the function that stands for it."""
+        if self.kind not in BARE:
+            return f"{name}.{method}({self.number()})"
+        function = BARE[self.kind] if method == "moved" else "set_u"
+        return f"{function}({name}, {self.number()})"
 
     def simple(self) -> str:
         name, other = self.rng.choice(NAMES), self.rng.choice(NAMES)
@@ -77,7 +111,7 @@ class Objects(Aliases):
             lambda: f"{name}.u = {self.number()}",
             lambda: f"{name}.u += {self.number()}",
             lambda: f"{name}.u, s = s, {name}.v",
-            lambda: f"{name}.set({self.number()})",
+            lambda: self.called("set", name),
             lambda: f"kept[{self.pick('0', '-1')}] = {self.an_object()}",
             lambda: f"kept.append({self.an_object()})",
             lambda: f"{name}, {other} = {other}, {name}",

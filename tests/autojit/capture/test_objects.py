@@ -3,7 +3,9 @@ error where an object may have been changed under another name."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -54,7 +56,45 @@ class Circle:
         self.u = u
 
 
-CLASSES = [Plain, Pair, Fixed, Slotted]
+class Empty:
+    pass
+
+
+class Constant:
+    w = 1.0
+
+
+class SlotsOnly:
+    __slots__ = ("u", "v")
+
+
+def with_attributes_set(kind, u, v):
+    made = kind()
+    made.u = u
+    made.v = v
+    return made
+
+
+def empty(u, v):
+    return with_attributes_set(Empty, u, v)
+
+
+def constant(u, v):
+    return with_attributes_set(Constant, u, v)
+
+
+def slots_only(u, v):
+    return with_attributes_set(SlotsOnly, u, v)
+
+
+def namespace(u, v):
+    return SimpleNamespace(u=u, v=v)
+
+
+#: Functions that make objects of classes without any function.
+WITHOUT_FUNCTIONS = [empty, constant, slots_only, namespace]
+CLASSES = [Plain, Pair, Fixed, Slotted, *WITHOUT_FUNCTIONS]
+CHANGING = [Plain, Pair, empty, namespace]
 
 
 def returned_early(kind, x):
@@ -146,8 +186,13 @@ def by_a_method(kind, x):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("kind", [Plain, Pair])
-@pytest.mark.parametrize("f", [changed_on_one_way, of_two_from_before, by_a_method])
+@pytest.mark.parametrize(
+    ("f", "kind"),
+    [
+        *itertools.product([changed_on_one_way, of_two_from_before], CHANGING),
+        (by_a_method, Plain), (by_a_method, Pair),
+    ],
+)  # fmt: skip
 def test_changed_afterwards(f, kind):
     for x in (1.5, -2.0):
         assert jit(lambda x: f(kind, x))(x) == f(kind, x)
@@ -233,7 +278,7 @@ CHANGED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Plain, Pair])
+@pytest.mark.parametrize("kind", CHANGING)
 @pytest.mark.parametrize("f", CHANGED)
 def test_one_that_may_have_changed_is_refused(f, kind):
     with (
@@ -295,6 +340,54 @@ def test_objects_of_different_classes_are_chosen():
     for x in (1.5, -2.0):
         assert jit(area)(x) == area(x)
     assert jit(grad(area))(1.5) == 2.0
+
+
+def of_two_classes(x):
+    if x > 0:
+        made = Empty()
+        made.u = x * x
+    else:
+        made = Constant()
+        made.u = 3.0 * x
+    return made.u
+
+
+def with_different_attributes(x):
+    made = Empty()
+    if x > 0:
+        made = Empty()
+        made.u = x * x
+    return made
+
+
+@pytest.mark.parametrize("f", [of_two_classes, with_different_attributes])
+def test_different_objects_with_values_of_the_ways_are_refused(f):
+    with disable_jit(), pytest.raises(errors.CaptureError, match="an object of Empty with the att"):
+        jit(f)(1.5)
+
+
+def test_a_new_attribute_is_not_missed_under_another_name():
+    def f(x):
+        made = empty(x, 1.0)
+        other = made if x > 0 else empty(2 * x, 1.0)
+        other.w = 7.0
+        return made.w if hasattr(made, "w") else x
+
+    with disable_jit(), pytest.raises(errors.CaptureError, match="under another name"):
+        jit(f)(1.5)
+
+
+def test_attributes_of_a_class_without_functions_are_places():
+    def f(x):
+        Constant.w = 2.0
+        if x > 0:
+            Constant.w = x * x
+        found = Constant.w
+        Constant.w = 1.0
+        return found
+
+    for x in (1.5, -2.0):
+        assert jit(f)(x) == f(x)
 
 
 def test_a_chain_of_objects_is_not_copied():
