@@ -12,22 +12,22 @@ import optree
 
 from autojit.capture.lists.deques import Deque
 from autojit.capture.state.kinds import Elements
-from autojit.capture.state.maybe import (
-    Maybe,
-    keys_of,
-)
+from autojit.capture.state.maybe import Maybe, keys_of
 from autojit.capture.state.one_of import recoded
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import Stretch
 from autojit.errors import CaptureError, with_place
+from autojit.protocols.lifting import as_value, tracer
 from autojit.staging import pytrees
 from autojit.staging.pytrees import NAMESPACE
+from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 
 class Late:
     """A part of a result: ``kind.made(parts)`` after a call, ``kind.traced(parts)`` if the call is
-    traced."""
+    traced. The traced part is Python's own object where the values are at hand."""
 
     __slots__ = ("kind", "parts")
 
@@ -89,8 +89,24 @@ class ListOf(NamedTuple):
 
     def traced(self, parts: list[Any]) -> Any:
         *columns, count = parts
+        known = _known(count)
+        if known is not None:
+            found = _traced_elements(self.elements, columns, known)
+            return found if self.deque is None else collections.deque(found, *self.deque)
         items = [Stretch(self.elements, columns, count, is_limited=self.is_limited)]
         return items if self.deque is None else Deque(items, *self.deque)
+
+
+def _known(x: Any) -> Any:
+    """A count, code or flag, if it is known during the trace; else None."""
+    return at_hand(x) if isinstance(x, Tracer) else x
+
+
+def _traced_elements(elements: Elements, columns: Sequence[Any], count: int) -> list[Any]:
+    """The elements of a list of which the length is known."""
+    pairs = list(zip(columns, (kind.weak for kind in elements.types), strict=True))
+    rows = ([tracer(as_value(c[k]), weak) for c, weak in pairs] for k in range(int(count)))
+    return [pytrees.unflatten(elements.structure, row) for row in rows]
 
 
 def _elements(structure: Any, columns: Sequence[Any], count: int) -> list[Any]:
@@ -130,7 +146,9 @@ class OrNone(NamedTuple):
         return value if held else None
 
     def traced(self, parts: list[Any]) -> Any:
-        return Optional(*parts)
+        value, held = parts
+        known = _known(held)
+        return Optional(value, held) if known is None else value if known else None
 
 
 class Object(NamedTuple):
@@ -145,6 +163,8 @@ class Object(NamedTuple):
         return found.get(code)  # a variant that does not count may have another code
 
     def traced(self, parts: list[Any]) -> Any:
+        if _known(parts[0]) is not None:
+            return self.made([_known(parts[0])])
         return recoded(parts[0], tuple(zip(self.codes, self.objects, strict=True)))
 
 
@@ -176,6 +196,9 @@ class DictOf(NamedTuple):
         return made
 
     def traced(self, parts: list[Any]) -> Any:
+        known = [_known(held) for held in parts[len(self.keys) :]]
+        if None not in known:
+            return self.made([*parts[: len(self.keys)], *known])
         flags = dict(zip(self.optional, parts[len(self.keys) :], strict=True))
         made = self.empty()
         keys_of(made)
@@ -199,7 +222,13 @@ class Table(NamedTuple):
         return made
 
     def traced(self, parts: list[Any]) -> Any:
-        raise CaptureError(with_place(_TABLE_INSIDE, user_source()))
+        *columns, count = parts
+        known, made = _known(count), self.empty()
+        if known is None:
+            raise CaptureError(with_place(_TABLE_INSIDE, user_source()))
+        for key, value in _traced_elements(self.elements, columns, known):
+            made[_number(key)] = value
+        return made
 
 
 _TABLE_INSIDE = (
@@ -210,7 +239,10 @@ _TABLE_INSIDE = (
 
 
 def _number(key: Any) -> Any:
-    return tuple(map(_number, key)) if isinstance(key, tuple) else key.item()
+    """A key as a number or a tuple of numbers; a traced one is at hand."""
+    if isinstance(key, tuple):
+        return tuple(map(_number, key))
+    return np.asarray(_known(key)).item()
 
 
 class Variant(NamedTuple):
@@ -221,7 +253,11 @@ class Variant(NamedTuple):
         return forms[int(code)]
 
     def traced(self, parts: list[Any]) -> Any:
-        raise CaptureError(with_place(_VARIANT_INSIDE, user_source()))
+        *forms, code = parts
+        known = _known(code)
+        if known is None:
+            raise CaptureError(with_place(_VARIANT_INSIDE, user_source()))
+        return forms[int(known)]
 
 
 _VARIANT_INSIDE = (

@@ -56,14 +56,11 @@ from .kinds import (
     Variant,
     has_late,
     put_together,
-)  # fmt: skip
+)
 from .variants import Variants
 
 #: Objects that a result may hold beside arrays: they never change, and equal ones are the same.
 _STEADY = (str, bytes, Enum)
-
-
-# -- making them ----------------------------------------------------------------------------
 
 
 def returned(tree: Any, may_vary: bool) -> Any:

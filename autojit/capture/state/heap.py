@@ -33,7 +33,7 @@ from .holders import (
     set_content,
     state_of,
     values_of,
-)  # fmt: skip
+)
 from .maybe import DICTS, Maybe, has_optional, has_table, note_mixed, possible_keys, reorder
 from .one_of import OneOf, alternatives
 from .optional import Optional, inner

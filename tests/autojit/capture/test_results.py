@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from autojit import errors, grad, jit, vmap
+from autojit import errors, grad, jit, jvp, value_and_grad, vjp, vmap
 
 from .outcomes import function_from
 
@@ -249,6 +249,86 @@ def test_gradients_go_through_such_parts() -> None:
         return np.sum(positive**2) + sum(squares)
 
     np.testing.assert_array_equal(jit(grad(loss))(X), 2 * X)
+
+
+def of_parts(found: Any) -> Any:
+    """A smooth function of the numbers in a result, with Python's own functions."""
+    if isinstance(found, dict):
+        return sum((of_parts(x) * (1.0 + len(str(k))) for k, x in found.items()), 0.5)
+    if isinstance(found, (list, tuple, collections.deque)):
+        return sum((of_parts(x) * (1.0 + k) for k, x in enumerate(found)), 0.25)
+    if isinstance(found, Pair):
+        return of_parts(found.first)
+    if found is None or isinstance(found, (str, bytes, Enum)):
+        return 2.0
+    return np.sum(np.sin(found))
+
+
+def weighed(xs: Any) -> Any:
+    weights: dict[Any, Any] = {}
+    for k, x in enumerate(xs):
+        weights[int(x) % 2, 1] = weights.get((int(x) % 2, 1), 0.0) + x * (k + 1)
+    return weights
+
+
+def lastly(x: Any) -> Any:
+    found: Any = collections.deque(maxlen=2)
+    for v in x:
+        if v > 0:
+            found.append((v, v * x))
+    return found
+
+
+#: Functions of floats whose results vary, with points at which they are smooth.
+SMOOTH: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (halves, (20.5,)), (halves, (0.5,)), (lambda x: rows_of(x, 3)[:3], (X + 0.1,)),
+    (roots, (1.0, 3.0, 2.0)), (roots, (1.0, 0.5, 2.0)), (kind_of, (2.0, 0.5)),
+    (with_keys, (4.0,)), (with_keys, (-2.0,)), (with_keys, (-0.5,)), (solved, (1.0, 3.5, 2.0)),
+    (solved, (1.0, 0.5, 1.0)), (anything, (4.5,)), (anything, (3.5,)), (anything, (2.5,)),
+    (anything, (1.5,)), (anything, (0.5,)), (anything, (-0.5,)), (weighed, (X + 0.1,)),
+    (lastly, (X + 0.1,)), (lastly, (-X + 0.1,)), (in_classes, (X + 0.1,)),
+]  # fmt: skip
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize(("f", "args"), SMOOTH, ids=lambda x: getattr(x, "__name__", ""))
+def test_derivatives_of_what_varies_where_values_are_at_hand(
+    f: Callable[..., Any], args: tuple[Any, ...]
+) -> None:
+    compiled = jit(f)
+
+    def plain(x: Any) -> Any:
+        return of_parts(f(x, *args[1:]))
+
+    def loss(x: Any) -> Any:
+        return of_parts(compiled(x, *args[1:]))
+
+    x, h = np.asarray(args[0]) + 0.0, 1e-6
+    steps = [h * e.reshape(x.shape) for e in np.eye(x.size)]
+    wanted = [(plain(x + s) - plain(x - s)) / (2 * h) for s in steps]
+    found = grad(loss)(x)
+    np.testing.assert_allclose(np.ravel(found), wanted, rtol=1e-5, atol=1e-6)
+    value, slopes = value_and_grad(loss)(x)
+    np.testing.assert_allclose(value, plain(x), rtol=1e-12)
+    np.testing.assert_allclose(slopes, found, rtol=1e-12)
+    np.testing.assert_allclose(vjp(loss, x)[1](1.0)[0], found, rtol=1e-12)
+    tangent = jvp(loss, (x,), (np.ones_like(x),))[1]
+    np.testing.assert_allclose(tangent, np.sum(found), rtol=1e-9)
+    ahead, behind = (grad(loss)(x + 1e-5), grad(loss)(x - 1e-5))
+    second = grad(lambda v: np.sum(grad(loss)(v)))(x)
+    np.testing.assert_allclose(np.sum(second), np.sum(ahead - behind) / 2e-5, rtol=1e-4, atol=1e-4)
+
+
+def test_known_parts_may_change_in_place() -> None:
+    rows = jit(lambda x, n: [x * k for k in range(n)])
+
+    def f(x: Any) -> Any:
+        found = rows(x, 3)
+        found[1] += found[2]
+        found.append(found[1] ** 2)
+        return sum(found).sum()
+
+    np.testing.assert_allclose(grad(f)(X), 1 * (3 + 2) + 2 * 9 * X)
 
 
 def test_pickled_functions_keep_the_forms_of_their_results() -> None:
