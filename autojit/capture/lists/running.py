@@ -56,11 +56,17 @@ def _sum(call: Call, iterable: Any, /, start: Any = 0) -> Any:
     found = call(library.total, iterable, start)
     if type(found) is not Optional:
         return start if found is None else found
-    value = found.__aj_value__
-    if np.shape(value) == np.shape(start):
-        return _or(found, lambda: start)
-    hooks.fail_where(found.__aj_is_none__(), ValueError(_NO_ROWS))
-    return value
+    return or_start(found.__aj_is_none__(), lambda: found.__aj_value__, start)
+
+
+def or_start(is_empty: Any, value: Callable[[], Any], start: Any) -> Any:
+    """The sum of some elements, or ``start`` if there are none. The code fails if there are none,
+    and the sum of some has another shape."""
+    found = value()
+    if np.shape(found) == np.shape(start):
+        return hooks.choose(is_empty, lambda: start, lambda: found)
+    hooks.fail_where(is_empty, ValueError(_NO_ROWS))
+    return found
 
 
 _NO_ROWS = (

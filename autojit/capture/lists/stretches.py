@@ -38,7 +38,7 @@ from .elements import METHODS, as_array, insert, length, numbers, refused, sorte
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
 from .lazy import Lazy
-from .running import RUNNING, is_open, listed
+from .running import RUNNING, is_open, listed, or_start
 
 _INT = np.dtype(np.int64)
 _ABSENT: Any = object()
@@ -200,7 +200,19 @@ def watching(found: Any) -> Any:
 
 
 def _sum(call: Call, items: Any, /, start: Any = 0) -> Any:
-    return start + weak(items, np.sum(numbers(items)))
+    s = stretch_in(items)
+    if not s.elements.structure.is_leaf():
+        return refused()
+    rows = as_tracer(s.columns[0])[: s.count]
+    kind = None if rows.dtype == bool else rows.dtype  # integers stay as narrow as they are
+    total = np.sum(rows, axis=0, dtype=kind)
+    if s.elements.are_numbers:
+        return start + weak(items, total)
+    return or_start(np.less_equal(s.count, 0), lambda: start + total, start)
+
+
+def _fsum(call: Call, items: Any) -> Any:
+    return python_number(as_value(np.sum(numbers(items))), float)
 
 
 def _list(call: Call, items: Any) -> list[Any]:
@@ -300,7 +312,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     len: _len, bool: _bool, sum: _sum, max: extreme("max"), min: extreme("min"),
     sorted: sorted_, list: _list, enumerate: _enumerate, zip: _zip, reversed: _reversed,
     np.array: _array(np.array), np.asarray: _array(np.asarray), isinstance: _is_instance,
-    operator.truth: _bool, math.fsum: _sum, math.prod: _with_arrays(np.prod),
+    operator.truth: _bool, math.fsum: _fsum, math.prod: _with_arrays(np.prod),
     any: _with_arrays(np.any), all: _with_arrays(np.all),
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
     bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,

@@ -66,7 +66,23 @@ def first_of_a_queue(x):
     return -1.0
 
 
+def rows(x):
+    found = []
+    for k, v in enumerate(x):
+        if v > 2:
+            found.append(x * k)
+    return found
+
+
 FUNCTIONS = {
+    "sum of arrays": lambda x: sum(rows(x))[1],
+    "sum of arrays from an array": lambda x: sum(rows(x), x)[0] + sum(rows(x), start=x[0])[2],
+    "sum of arrays from a matrix": lambda x: sum(rows(x), np.ones((2, 6)))[1, 3],
+    "sum of a generator of arrays": lambda x: sum(2 * r for r in rows(x))[1] / len(rows(x)),
+    "max of arrays by a key": lambda x: max(rows(x), key=lambda r: r[1])[0],
+    "mean of arrays": lambda x: np.mean(rows(x), axis=0)[1] + np.sum(rows(x), axis=0)[2],
+    "max of arrays": lambda x: np.max(rows(x), axis=0)[1],
+    "fsum": lambda x: math.fsum(large(x)),
     "first of a queue": first_of_a_queue,
     "min by a key": lambda x: min(large(x), key=lambda v: (v - 4.2) ** 2),
     "max by a key": lambda x: max(pairs(x), key=lambda p: -p[1])[0],
@@ -154,6 +170,31 @@ def test_nothing_in_a_list():
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             jit(f)(np.array([1.0, 0.5]))
+
+
+def test_types_of_sums():
+    def kinds(n, x):
+        counts, flags, narrow = [], [], []
+        for k in range(n):
+            if k % 3 != 1:
+                counts.append(k)
+                flags.append(x > k)
+                narrow.append((x * k).astype(np.int8))
+        return sum(counts), math.fsum(counts), sum(flags), sum(narrow)
+
+    x = np.array([1.0, 2.5, -3.0])
+    for found, wanted in zip(jit(kinds)(8, x), kinds(8, x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert np.asarray(found).dtype == np.asarray(wanted).dtype
+
+
+def test_sums_of_no_arrays():
+    """They begin with an array of the same shape, or the code fails: Python's sum is a number."""
+    few = np.ones(6)
+    np.testing.assert_array_equal(jit(lambda x: sum(rows(x), x))(few), few)
+    for f in (lambda x: sum(rows(x)), lambda x: sum(rows(x), x[0])):
+        with pytest.raises(ValueError, match="adds up no arrays at all"):
+            jit(f)(few)
 
 
 def test_splices_take_every_place():
