@@ -4,7 +4,7 @@ Without traced values each does what Python does. With traced values the results
 Python would give for the actual numbers, and code that Python would not evaluate is not run.
 """
 
-from autojit.capture.lists.elements import refused
+from autojit.capture.lists.arrays import refused
 from autojit.capture.lists.lazy import perhaps
 from autojit.capture.lists.stretches import stretched, unpacked
 

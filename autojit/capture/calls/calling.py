@@ -25,7 +25,7 @@ from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
 from autojit.capture.users.classes import watch
 from autojit.capture.values import ranges
-from autojit.capture.values.scalars import TRACED, any_traced, settled
+from autojit.capture.values.scalars import TRACED, any_traced, holds_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
 from autojit.session.shown_text import Use, use_of_text
 from autojit.staging.numba_functions import numba_kind
@@ -190,7 +190,7 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         if type(owner) in _GENERATORS:
             return drawn(f, args, kwargs)
         return read(f, args, kwargs) if is_clock(f) else converted(f)(*args, **kwargs)
-    if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
+    if f.__name__ in _BY_ELEMENTS and (holds_traced(owner) or kwargs.get("key")):
         return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):
         args = tuple(map(settled, args))

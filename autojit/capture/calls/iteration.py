@@ -13,8 +13,8 @@ import numpy as np
 from autojit.capture.lists import dicts, elements, hashed, library
 from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.lazy import handed_on
-from autojit.capture.lists.running import python_iterator
-from autojit.capture.state.kinds import elements_of
+from autojit.capture.lists.running import or_start, python_iterator
+from autojit.capture.state.kinds import elements_of, may_be_elements
 from autojit.capture.state.maybe import DICTS
 from autojit.capture.state.stretch import made_of
 from autojit.capture.values import ranges
@@ -53,9 +53,12 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if not is_traced(iterable) or not iterable.ndim:
         return sum(iterable, start)
     rows = bare(iterable)
+    whole = rows.dtype if rows.dtype.kind != "b" else None
+    if is_traced(rows.shape[0]):
+        total = np.sum(rows, axis=0, dtype=whole)
+        return or_start(np.equal(rows.shape[0], 0), lambda: start + total, start)
     if not rows.shape[0]:
         return start
-    whole = rows.dtype if rows.dtype.kind != "b" else None
     return start + np.sum(rows, axis=0, dtype=whole)
 
 
@@ -178,7 +181,7 @@ def _index(call: Any, items: Any, x: Any) -> Any:
     for number, element in enumerate(items):
         same = truth(element == x)
         if is_traced(same):
-            if isinstance(items, list) and elements.are_numbers([*items, x]):
+            if isinstance(items, list) and may_be_elements([*items, x]):
                 return elements.METHODS["index"](call, _made(items), x)
             refuse("lst.index(x) with a traced x", "np.argmax(np.array(lst) == x)")
         if same:

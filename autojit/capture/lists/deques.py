@@ -20,7 +20,7 @@ from autojit.tracing.known import arguments_are_known
 from autojit.tracing.source import user_source
 
 from . import elements
-from .elements import refused
+from .arrays import refused
 
 Call = Callable[..., Any]
 

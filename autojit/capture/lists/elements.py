@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.optional import Optional
 from autojit.capture.state.resized import narrow
 from autojit.capture.state.stretch import (
     Stretch,
@@ -18,7 +19,6 @@ from autojit.capture.state.stretch import (
 )
 from autojit.capture.values import ranges
 from autojit.capture.values.scalars import is_traced, python_number, settled, truth
-from autojit.errors import CaptureError, with_place
 from autojit.functions.checks import ensured
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
@@ -27,48 +27,12 @@ from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
-from autojit.tracing.source import user_source
 
 from . import library
+from .arrays import matter, present, refused
 
 _INT = np.dtype(np.int64)
 Call = Callable[..., Any]
-
-
-def refused() -> Any:
-    """Raise CaptureError for a use that needs the list's length during tracing."""
-    raise CaptureError(with_place(Stretch.words, user_source()))
-
-
-def as_array(items: list[Any]) -> Any:
-    """The elements as an array of traced length."""
-    if not isinstance(items, list):
-        return refused()
-    s = stretch_in(items)
-    columns = [as_tracer(c) for c in s.columns]
-    if len(columns) == 1 and s.elements.structure.is_leaf():
-        if s.elements.have_arrays:
-            hooks.fail_where(np.less_equal(s.count, 0), ValueError(_NO_ROWS))
-        return columns[0][: s.count]
-    is_flat = all(child.is_leaf() for child in s.elements.structure.children())
-    if not is_flat or s.elements.have_arrays:
-        return refused()
-    return np.stack(columns, axis=1)[: s.count]
-
-
-_NO_ROWS = (
-    "a compiled function converts an empty list of arrays to an array. In NumPy, the result "
-    "would lack the axes of the elements. Test the length first: if rows: a = np.array(rows)"
-)
-
-hooks.elements_as_array = as_array
-
-
-def numbers(items: list[Any]) -> Any:
-    """The elements as an array, if they are numbers."""
-    if not stretch_in(items).elements.are_numbers:
-        return refused()
-    return as_array(items)
 
 
 # -- lengths and truth --------------------------------------------------------------------
@@ -93,7 +57,9 @@ def is_equal(a: Any, b: Any) -> Any:
     if not all((a, b)):
         return same
     kinds = [elements_of(x) for x in (a, b)]
-    if kinds[0].structure != kinds[1].structure or any(k.have_arrays for k in kinds):
+    if kinds[0].structure != kinds[1].structure or any(
+        k.have_arrays or k.have_nones for k in kinds
+    ):
         return refused()
     one, two = (stretch_in(x) if has_stretch(x) else made_of(x, elements_of(x)) for x in (a, b))
     room = min(one.room, two.room)
@@ -314,7 +280,8 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
     """The places of the elements in the order of their keys: numbers or tuples of numbers."""
     if is_traced(reverse):
         return refused()
-    keys = stretch_in(items if key is None else call(library.keys, key, items))
+    found = items if key is None else call(library.keys, key, items)
+    keys = stretch_in(present(found, _NO_ORDER))
     structure = keys.elements.structure
     is_flat = structure.is_leaf() or all(child.is_leaf() for child in structure.children())
     if not is_flat or keys.elements.have_arrays:
@@ -328,6 +295,9 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
                                  kind="stable")]  # fmt: skip
     found = found[np.argsort(found >= s.count, kind="stable")]
     return as_value(found, _INT)
+
+
+_NO_ORDER = "'<' not supported between instances of 'NoneType' and 'float'"
 
 
 def _falling(column: Any) -> Any:
@@ -358,10 +328,18 @@ def _remove(call: Call, items: list[Any], x: Any) -> None:
 def _same_as(items: list[Any], x: Any) -> Any:
     """A mask of the elements that are equal to x."""
     s = stretch_in(items)
+    same = matter(s)
+    if s.elements.may_be_none and type(x) is not Optional:
+        held = as_tracer(s.columns[-1])
+        if x is None:
+            return np.logical_and(same, np.logical_not(held))
+        same, s = np.logical_and(same, held), s.without_nones()
+    elif x is None:
+        return np.logical_and(same, False)
     kinds = elements_of([x]), s.elements
-    if kinds[0].structure != kinds[1].structure or any(k.have_arrays for k in kinds):
+    unlike = any(k.have_arrays or k.have_nones for k in kinds)
+    if kinds[0].structure != kinds[1].structure or unlike:
         return refused()
-    same = np.arange(s.room) < s.count
     numbers = x if isinstance(x, tuple) else (x,)
     for column, number in zip(s.columns, numbers, strict=True):
         same = np.logical_and(same, np.equal(as_tracer(column), number))

@@ -15,7 +15,8 @@ from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 
-from .elements import numbers, order, refused, sorted_
+from .arrays import numbers, present, refused
+from .elements import order, sorted_
 
 _ABSENT: Any = object()
 
@@ -30,11 +31,14 @@ def weak(items: list[Any], found: Any) -> Any:
 def extreme(name: str) -> Callable[..., Any]:
     """``max`` or ``min``."""
     words = words_of({"max": max, "min": min}[name], [])
+    none = f"'{'>' if name == 'max' else '<'}' not supported between instances of 'NoneType' and "
+    none += "'float'"
 
     def answered(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         if len(args) != 1:
             return refused()
         (items,) = args
+        items = present(items, none) if key is None else items
         s = stretch_in(items)
         elements = s.elements
         if key is None and elements.are_numbers and elements.types[0].type.dtype != bool:

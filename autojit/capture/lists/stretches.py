@@ -34,7 +34,8 @@ from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
 
 from . import deques, dicts, library
-from .elements import METHODS, as_array, insert, length, numbers, refused, sorted_, truth_of
+from .arrays import as_array, numbers, present, refused, truths
+from .elements import METHODS, insert, length, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
 from .lazy import Lazy
@@ -200,14 +201,14 @@ def watching(found: Any) -> Any:
 
 
 def _sum(call: Call, items: Any, /, start: Any = 0) -> Any:
-    s = stretch_in(items)
+    s = stretch_in(present(items, "unsupported operand type(s) for +: 'float' and 'NoneType'"))
     if not s.elements.structure.is_leaf():
         return refused()
     rows = as_tracer(s.columns[0])[: s.count]
     kind = None if rows.dtype == bool else rows.dtype  # integers stay as narrow as they are
     total = np.sum(rows, axis=0, dtype=kind)
     if s.elements.are_numbers:
-        return start + weak(items, total)
+        return start + weak([s], total)
     return or_start(np.less_equal(s.count, 0), lambda: start + total, start)
 
 
@@ -308,12 +309,17 @@ def _with_arrays(f: Any) -> Callable[..., Any]:
     return answered
 
 
+def _of_truths(f: Any) -> Callable[..., Any]:
+    """Answer ``any`` or ``all``."""
+    return lambda call, items: f(truths(items))
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     len: _len, bool: _bool, sum: _sum, max: extreme("max"), min: extreme("min"),
     sorted: sorted_, list: _list, enumerate: _enumerate, zip: _zip, reversed: _reversed,
     np.array: _array(np.array), np.asarray: _array(np.asarray), isinstance: _is_instance,
     operator.truth: _bool, math.fsum: _fsum, math.prod: _with_arrays(np.prod),
-    any: _with_arrays(np.any), all: _with_arrays(np.all),
+    any: _of_truths(np.any), all: _of_truths(np.all),
     bisect.bisect_left: _bisect(np.less), bisect.bisect_right: _bisect(np.less_equal),
     bisect.insort_right: _insort, functools.reduce: _reduce, copy.copy: _copied,
     copy.deepcopy: _copied, collections.deque: deques.of_stretch, collections.Counter: _counted,

@@ -11,7 +11,7 @@ import numpy as np
 import optree
 
 from autojit.capture.lists.deques import Deque
-from autojit.capture.state.kinds import Elements
+from autojit.capture.state.kinds import Elements, has_nones
 from autojit.capture.state.maybe import Maybe, keys_of
 from autojit.capture.state.one_of import recoded
 from autojit.capture.state.optional import Optional
@@ -106,7 +106,7 @@ def _traced_elements(elements: Elements, columns: Sequence[Any], count: int) -> 
     """The elements of a list of which the length is known."""
     pairs = list(zip(columns, (kind.weak for kind in elements.types), strict=True))
     rows = ([tracer(as_value(c[k]), weak) for c, weak in pairs] for k in range(int(count)))
-    return [pytrees.unflatten(elements.structure, row) for row in rows]
+    return [_settled(elements.made(row)) for row in rows]
 
 
 def _elements(structure: Any, columns: Sequence[Any], count: int) -> list[Any]:
@@ -115,7 +115,18 @@ def _elements(structure: Any, columns: Sequence[Any], count: int) -> list[Any]:
     parts = [list(c if c.ndim == 1 else map(np.copy, c)) for c in rows]
     if structure.is_leaf():
         return parts[0]
-    return [pytrees.unflatten(structure, each) for each in zip(*parts, strict=True)]
+    found = [pytrees.unflatten(structure, each) for each in zip(*parts, strict=True)]
+    return list(map(_settled, found)) if has_nones(structure) else found
+
+
+def _settled(x: Any) -> Any:
+    """An element with None where the flag of a value is known not to hold."""
+    if isinstance(x, tuple):
+        return getattr(type(x), "_make", tuple)(map(_settled, x))
+    if type(x) is not Optional:
+        return x
+    known = _known(x.__aj_held__)
+    return x if known is None else _settled(x.__aj_value__) if known else None
 
 
 class PartOfArray(NamedTuple):
@@ -146,9 +157,7 @@ class OrNone(NamedTuple):
         return value if held else None
 
     def traced(self, parts: list[Any]) -> Any:
-        value, held = parts
-        known = _known(held)
-        return Optional(value, held) if known is None else value if known else None
+        return _settled(Optional(*parts))
 
 
 class Object(NamedTuple):

@@ -8,6 +8,7 @@ the list puts another one into it. So branches and loops hand it on like any ele
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,22 +16,29 @@ from typing import Any
 import numpy as np
 import optree
 
-from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
-from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import scatter
-from autojit.protocols.lifting import as_value, in_type, to_dtype, tracer
+from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.staging import pytrees
-from autojit.staging.trace_function import LeafType
+from autojit.staging.trace_function import leaf_type
 from autojit.tracing.created_arrays import Uncounted
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .kinds import Elements, HasElements, elements_of, given, joined_elements
+from .kinds import (
+    Elements,
+    HasElements,
+    cast,
+    column_of,
+    elements_of,
+    joined_elements,
+    longer,
+    zeros,
+)
 from .unread import Unread
 
 #: The room of a list whose length nothing bounds; for more elements, the compiled code raises an
@@ -145,7 +153,7 @@ class Stretch(Unread, Uncounted, HasElements):
         if room <= self.room:
             return self
         first = None if self.first is None else _number(0, room)
-        return self._with([_longer(c, room) for c in self.columns], self.count, self.most, first)
+        return self._with([longer(c, room) for c in self.columns], self.count, self.most, first)
 
     def limited(self, room: int) -> Stretch:
         """The same elements with room for ``room`` of them, which the code checks."""
@@ -159,10 +167,21 @@ class Stretch(Unread, Uncounted, HasElements):
         if elements == self.elements:
             return self
         is_same = self.elements.is_ring == elements.is_ring
-        pairs = zip(self.stored if is_same else self.columns, elements.types, strict=True)
+        mine = pytrees.unflatten(self.elements.structure, self.stored if is_same else self.columns)
+        rows = elements.columns_of(mine, self.room)
+        pairs = zip(rows, elements.types, strict=True)
         columns = [tracer(to_dtype(as_value(c), t.type.dtype)) for c, t in pairs]
         return Stretch(elements, columns, self.count, most=self.most, is_limited=self.is_limited,
                        first=self.first if is_same else None)  # fmt: skip
+
+    def without_nones(self) -> Stretch:
+        """The same elements, none of which is None."""
+        elements, columns = self.elements.present, self.stored[:-1]
+        if not columns:  # there are none
+            elements, columns = elements_of([0.0]), [zeros(leaf_type(0.0), self.room)]
+            elements = elements._replace(is_ring=self.elements.is_ring)
+        return Stretch(elements, columns, self.count, most=self.most, is_limited=self.is_limited,
+                       first=self.first)  # fmt: skip
 
     # -- changes
 
@@ -226,8 +245,8 @@ class Stretch(Unread, Uncounted, HasElements):
 
     def _columns_with(self, place: Any, value: Any) -> list[Tracer]:
         where = self._where(as_value(place, _INT))
-        parts = zip(self.stored, self.elements.types, given(value), strict=True)
-        return [tracer(scatter(as_value(c), _cast(x, t), where, axes=(0,))) for c, t, x in parts]
+        parts = zip(self.stored, self.elements.types, self.elements.given(value), strict=True)
+        return [tracer(scatter(as_value(c), cast(x, t), where, axes=(0,))) for c, t, x in parts]
 
     def shortened(self, count: Any) -> Stretch:
         """The first ``count`` elements."""
@@ -273,16 +292,6 @@ def _spread(x: Value, like: Value) -> Value:
 def _along(x: Value, like: Value) -> Value:
     """One value per row, for all elements of the row."""
     return move.broadcast(x, shape=like.shape, dims=(0,))
-
-
-def _longer(column: Any, room: int) -> Tracer:
-    value = as_value(column)
-    more = full(0, Type(value.dtype, (room - value.shape[0], *value.shape[1:])))
-    return tracer(move.concatenate(value, more, axis=0))
-
-
-def _cast(x: Any, t: LeafType) -> Value:
-    return in_type(x, t.type.dtype) if type(x) is int else to_dtype(as_value(x), t.type.dtype)
 
 
 def check_room(count: Any, room: int) -> None:
@@ -350,16 +359,9 @@ def stretch_in(items: list[Any]) -> Stretch:
     kinds = [x.elements for x in items if type(x) is Stretch]
     elements = joined_elements([*kinds, *([elements_of(known)] if known else [])])
     parts: list[Stretch] = []
-    run: list[Any] = []
-    for x in [*items, None]:
-        if x is not None and type(x) is not Stretch:
-            run.append(x)
-            continue
-        if run:
-            parts.append(made_of(run, elements))
-            run = []
-        if x is not None:
-            parts.append(x)
+    for is_stretch, run in itertools.groupby(items, lambda x: type(x) is Stretch):
+        each = list(run)
+        parts += each if is_stretch else [made_of(each, elements)]
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.joined(part)
@@ -383,18 +385,10 @@ def bounded(items: list[Any], most: int) -> None:
 def made_of(items: Sequence[Any], elements: Elements, room: int = 0) -> Stretch:
     """Known elements as a stretch."""
     room = max(room, 1, len(items))
-    flat = [given(x) for x in items]
+    flat = [elements.given(x) for x in items]
     columns = [
-        _column([leaves[number] for leaves in flat], t, room)
+        column_of([leaves[number] for leaves in flat], t, room)
         for number, t in enumerate(elements.types)
     ]
     count = tracer(as_value(np.int64(len(items))), int)
     return Stretch(elements, columns, count, most=len(items))
-
-
-def _column(numbers: Sequence[Any], t: LeafType, room: int) -> Tracer:
-    """Numbers, or arrays, as one array with room for ``room`` of them."""
-    shape = t.type.shape
-    rows = [move.reshape(_cast(x, t), shape=(1, *shape)) for x in numbers]
-    rest = full(0, Type(t.type.dtype, (room - len(rows), *shape)))
-    return tracer(move.concatenate(*rows, rest, axis=0) if rows else rest)

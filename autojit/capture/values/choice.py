@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import optree
 
+from autojit.capture.state.optional import Optional
+from autojit.capture.state.state import with_nones
 from autojit.errors import RefusedInPlaceError, ShapeError, with_place
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import select
@@ -209,7 +211,10 @@ def combined(
     pick: Callable[[Sequence[Any], Kind, tuple[int, ...]], Value],
     what: str,
 ) -> Any:
-    """One tree from several of the same structure; each of its leaves is picked from theirs."""
+    """One tree from several of the same structure; each of its leaves is picked from theirs. If
+    some are None, flags are picked too."""
+    if any(tree is None or type(tree) in (Optional, tuple) for tree in trees):
+        trees = with_nones(trees)
     flat = [pytrees.flatten(tree) for tree in trees]
     structure = flat[0][1]
     if any(other != structure for _, other in flat):

@@ -70,10 +70,10 @@ def any_traced(xs: Any) -> bool:
 
 
 def holds_traced(x: Any) -> bool:
-    """Whether a value is traced, or a tuple or list that holds a traced value."""
+    """Whether a value is traced, or may be None, or is a tuple or list that holds such a value."""
     if isinstance(x, (tuple, list)):
         return any(map(holds_traced, x))
-    return isinstance(x, TRACED)
+    return isinstance(x, (*TRACED, Optional))
 
 
 def truth(x: Any) -> Any:

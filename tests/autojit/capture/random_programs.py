@@ -346,6 +346,7 @@ def main() -> None:
     from .random_aliases import Aliases
     from .random_chosen import Chosen
     from .random_dicts import Dicts
+    from .random_gaps import Gaps
     from .random_memos import Memos
     from .random_nones import Nones
     from .random_objects import Objects
@@ -357,7 +358,7 @@ def main() -> None:
     writers = {
         "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
         "--tries": Tries, "--dicts": Dicts, "--memos": Memos, "--recursion": Recursive,
-        "--objects": Objects,
+        "--objects": Objects, "--gaps": Gaps,
     }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()

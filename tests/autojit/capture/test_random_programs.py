@@ -9,6 +9,7 @@ import pytest
 from .outcomes import check_program
 from .random_aliases import Aliases
 from .random_dicts import Dicts
+from .random_gaps import Gaps
 from .random_memos import Memos
 from .random_nones import Nones
 from .random_objects import Objects
@@ -24,7 +25,7 @@ from .random_tries import Tries
     ("writer", "count"),
     [
         (Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6), (Memos, 4),
-        (Recursive, 2), (Objects, 6),
+        (Recursive, 2), (Objects, 6), (Gaps, 6),
     ],
 )  # fmt: skip
 def test_random_programs(group, writer, count):

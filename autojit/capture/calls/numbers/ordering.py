@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.lists import library
+from autojit.capture.state.optional import without_none
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import any_traced, is_traced, python_number, truth
@@ -23,6 +25,8 @@ _ABSENT: Any = object()
 
 
 def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any:
+    symbol = {"max": ">", "min": "<"}[name]
+
     def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         options = {} if default is _ABSENT else {"default": default}
         if len(args) != 1:
@@ -31,14 +35,30 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
             items = list(args)
         else:
             (iterable,) = args
+            if has_traced_length(iterable):
+                listed = call(library.listed, iterable)
+                return call(original, listed, key=key, **options)
             if is_traced(iterable) and iterable.ndim == 1 and iterable.shape[0] and key is None:
                 return _of_row(bare(iterable), name)
             items = list(iterable)
+        if key is None and len(items) > 1:
+            items = _present(items, symbol)
         if not items or (key is None and not any_traced(items)):
             return original(items, **options, key=key)
         return _folded(items, items if key is None else [call(key, x) for x in items], better)
 
     return answer
+
+
+def _present(keys: list[Any], symbol: str) -> list[Any]:
+    """Values that are compared, of which none may be None."""
+    words = f"'{symbol}' not supported between instances of 'NoneType' and 'float'"
+    return [without_none(x, words) for x in keys]
+
+
+def has_traced_length(x: Any) -> bool:
+    """Whether x is an array of which a traced value decides the length."""
+    return is_traced(x) and x.ndim > 0 and is_traced(x.shape[0])
 
 
 def _folded(items: list[Any], keys: list[Any], better: Callable[[Any, Any], Any]) -> Any:
@@ -85,8 +105,14 @@ answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
 @answers(sorted, when=When.ALWAYS, calls=True)
 def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: stable, like Python's. NaNs come last; Python's order of them is no order."""
+    if has_traced_length(iterable):
+        listed = call(library.listed, iterable)
+        return call(sorted, listed, key=key, reverse=reverse)
     items = list(iterable)
     keys = items if key is None else [call(key, x) for x in items]
+    if len(keys) > 1:
+        keys = _present(keys, "<")
+        items = keys if key is None else items
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
     keys = [_value(k) for k in keys]
