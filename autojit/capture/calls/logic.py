@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import gc
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from types import GeneratorType
+from functools import lru_cache, partial
+from types import CodeType, FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -285,10 +287,28 @@ class _Elements:
 
 
 def _held_by(iterable: Any) -> tuple[Any, ...]:
-    """The objects that a generator's code may change, except the iterators that it runs through."""
+    """The objects that a generator's code may change, except the iterators that it runs through;
+    also the variables around it that it assigns by ``:=``."""
     if not isinstance(iterable, GeneratorType) or iterable.gi_frame is None:
         return ()
-    return tuple(x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith("."))
+    held = [x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith(".")]
+    names = _assigned(iterable.gi_code)
+    functions = gc.get_referents(iterable) if names else ()
+    for f in functions:
+        if isinstance(f, FunctionType) and f.__code__ is iterable.gi_code:
+            cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+            held += [cell for name, cell in cells if name in names]
+    return tuple(held)
+
+
+@lru_cache(maxsize=512)
+def _assigned(code: CodeType) -> frozenset[str]:
+    """The variables of outer functions that a function assigns."""
+    steps = dis.get_instructions(code)
+    return frozenset(
+        str(step.argval) for step in steps
+        if step.opname == "STORE_DEREF" and step.argval in code.co_freevars
+    )  # fmt: skip
 
 
 class _Element:

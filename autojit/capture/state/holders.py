@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
+from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.users.classes import as_written, is_users_class
 from autojit.staging.pytrees import is_dataclass
 
@@ -55,7 +56,7 @@ def contents(x: Any) -> Any:
         try:
             return {"cell_contents": x.cell_contents}
         except ValueError:
-            return {}
+            return {"cell_contents": UNBOUND}
     if type(x) is Names:
         return {name: x.space[name] for name in x.names if name in x.space}
     if type(x) is Attributes:
@@ -122,7 +123,10 @@ def set_content(x: Any, key: Any, value: Any) -> None:
     elif type(x) in (Names, Attributes):
         x.space[key] = value
     elif type(x) is CellType:
-        x.cell_contents = value
+        if value is UNBOUND:
+            del x.cell_contents
+        else:
+            x.cell_contents = value
     elif isinstance(x, type):
         setattr(x, key, value)
     else:
@@ -132,8 +136,6 @@ def set_content(x: Any, key: Any, value: Any) -> None:
 def _delete(x: Any, key: Any) -> None:
     if type(x) in (Names, Attributes):
         del x.space[key]
-    elif type(x) is CellType:
-        del x.cell_contents
     elif isinstance(x, type):
         delattr(x, key)
     else:

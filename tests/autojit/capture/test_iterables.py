@@ -108,3 +108,52 @@ def test_elements_made_of_what_a_generator_yields():
 
     assert jit(f)(7.0) == f(7.0)
     assert jit(grad(f))(7.0) == 2 * 7 / 4 + 2 * 7 / 16 + 3
+
+
+def first_above(xs):
+    if any((y := v) > 1 for v in xs):
+        return y
+    return -1.0
+
+
+def asked(xs):
+    n = 0
+    if not any((n := n + 1) > 3 or v > 1 for v in xs):
+        return -n
+    return n
+
+
+def last_of_all(xs):
+    y = 0.0
+    if all((y := v) < 3 for v in xs):
+        return y + 100
+    return y
+
+
+def in_a_loop(xs):
+    total = 0.0
+    for k in range(3):
+        if any((m := v) > k for v in xs):
+            total += m
+    return total
+
+
+def always_bound(xs):
+    if any((y := v) > 100 for v in xs):
+        pass
+    return y
+
+
+@pytest.mark.parametrize("f", [first_above, asked, last_of_all, in_a_loop, always_bound])
+def test_assignments_in_a_generator_end_where_python_stops(f):
+    """They had been made for all elements."""
+    compiled = jit(f)
+    for xs in ([0.5, 1.5, 2.5], [4.5, 0.5, 0.25, 5.0], [0.1, 0.2], [0.5, 0.25, 0.75, 0.5, 1.0]):
+        assert compiled(np.array(xs)) == f(np.array(xs))
+    slope = grad(lambda xs: first_above(xs) ** 2)
+    np.testing.assert_allclose(jit(slope)(np.array([0.5, 1.5, 2.5])), [0.0, 3.0, 0.0])
+
+
+def test_a_name_that_no_element_has_bound():
+    with pytest.raises(UnboundLocalError):
+        jit(always_bound)(np.array([]))

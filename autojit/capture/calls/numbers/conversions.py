@@ -26,7 +26,7 @@ from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
-from autojit.ir.ops.arithmetic import bitwise_and, convert
+from autojit.ir.ops.arithmetic import bitwise_and, convert, make_complex
 from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
@@ -108,9 +108,24 @@ def int_(x: Any, *base: Any) -> Any:
 
 @answers(complex)
 def complex_(real: Any = 0, imag: Any = None) -> Any:
-    """``complex(real, imag)``."""
-    first = _complex(real)
-    return first if imag is None else first + 1j * _complex(imag)
+    """``complex(real, imag)``. Parts that are real numbers stay as they are, a zero's sign too."""
+    if imag is None:
+        return _complex(real)
+    (a, b), (c, d) = map(_parts, (real, imag))
+    first, second = a if d is None else a - d, c if b is None else b + c
+    if not (is_traced(first) or is_traced(second)):
+        return complex(first, second)
+    return python_number(
+        make_complex(as_value(first, np.float64), as_value(second, np.float64)), complex
+    )
+
+
+def _parts(x: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part of a number; None for that of a real number."""
+    found = _complex(x)
+    if scalar_value(x).dtype.kind == "c":
+        return found.real, found.imag
+    return found.real, None
 
 
 def _complex(x: Any) -> Any:

@@ -25,6 +25,19 @@ PAIRS = list(itertools.product(FLOATS, FLOATS))
 MIXED = [(1, 2.5), (3, 3.0), (True, 0.5), (np.float64(2.0), 2), (np.int64(3), 3.5), (2, 7)]
 
 
+def test_complex_numbers_keep_the_signs_of_zeros() -> None:
+    numbers = [*FLOATS, 1 + 2j, complex(-0.0, -0.0), complex(0.0, -1.0)]
+    both = jit(lambda a, b: complex(a, b))
+    for a, b in itertools.product(numbers, numbers):
+        found, expected = both(a, b), complex(a, b)
+        for x, y in ((found.real, expected.real), (found.imag, expected.imag)):
+            assert x == y or (math.isnan(x) and math.isnan(y))
+            assert math.isnan(y) or math.copysign(1, x) == math.copysign(1, y)
+    sign = jit(lambda a: math.copysign(1.0, complex(a, 1.0).real))
+    assert [sign(-0.0), sign(0.0)] == [-1.0, 1.0]
+    assert jit(grad(lambda x: abs(complex(x, 2 * x))))(1.5) == pytest.approx(5**0.5)
+
+
 @pytest.mark.parametrize("of", [min, max])
 def test_min_and_max_of_pairs(of: Any) -> None:
     run = jit(lambda x, y: calls.call(of, (x, y), {}, lambda f: f))
