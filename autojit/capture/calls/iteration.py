@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.capture.lists import dicts, elements, hashed, library
 from autojit.capture.lists.deques import Deque
+from autojit.capture.lists.iterators import IN_PYTHON
 from autojit.capture.lists.lazy import handed_on
 from autojit.capture.lists.running import or_start, python_iterator
 from autojit.capture.state.kinds import elements_of, may_be_elements
@@ -19,7 +20,7 @@ from autojit.capture.state.maybe import DICTS
 from autojit.capture.state.stretch import made_of
 from autojit.capture.values import ranges
 from autojit.capture.values.refusals import refuse
-from autojit.capture.values.scalars import is_traced, truth
+from autojit.capture.values.scalars import any_traced, holds_traced, is_traced, truth
 from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
@@ -108,6 +109,14 @@ def starmap(call: Any, f: Any, iterable: Any) -> Any:
     return itertools.starmap(lambda *args: call(f, *args), iterable)
 
 
+@answers(itertools.islice)
+def islice(iterable: Any, *bounds: Any) -> Any:
+    """``itertools.islice`` with traced bounds."""
+    if is_traced(iterable) and not any_traced(bounds):
+        return itertools.islice(iterable, *bounds)
+    return IN_PYTHON[itertools.islice](iterable, *bounds)
+
+
 def _while(original: Any) -> Any:
     """``itertools.takewhile``, ``dropwhile`` and ``filterfalse`` with conditions that are known."""
 
@@ -147,6 +156,22 @@ for _cut in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
 
 answers(operator.truth)(truth)
 answers(operator.not_)(logic.not_)
+
+
+def _ordered(compare: Any) -> None:
+    """Answer ``operator.lt`` and the like, also for tuples and lists of traced numbers."""
+
+    def answer(call: Any, a: Any, b: Any) -> Any:
+        are_alike = any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list))
+        if are_alike and (holds_traced(a) or holds_traced(b)):
+            return call(library.ordered, a, b, compare)
+        return compare(a, b)
+
+    answers(compare, when=When.ALWAYS, calls=True)(answer)
+
+
+for _compare in (operator.lt, operator.le, operator.gt, operator.ge):
+    _ordered(_compare)
 
 
 @answers(operator.contains, when=When.ALWAYS)

@@ -7,9 +7,12 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from autojit.capture.state.stretch import has_stretch
 from autojit.capture.values.ranges import TracedRange
-from autojit.capture.values.scalars import is_traced
+from autojit.capture.values.scalars import is_traced, settled
+from autojit.tracing.hooks import hooks
 
 from . import library
 from .elements import refused
@@ -67,9 +70,20 @@ def _zipped(*parts: Any, strict: bool = False) -> Any:
 
 
 def _islice(iterable: Any, *bounds: Any) -> Any:
+    bounds = tuple(map(settled, bounds))
     first, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    plain = itertools.islice(_plain(iterable), *bounds)
-    return handed_on(plain, library.islice, (iterable, first or 0, stop, step or 1))
+    first, step = 0 if first is None else first, 1 if step is None else step
+    if not any(map(is_traced, bounds)):
+        plain = itertools.islice(_plain(iterable), *bounds)
+        return handed_on(plain, library.islice, (iterable, first, stop, step))
+    for bound, least, words in ((first, 0, _BOUND), (stop, 0, _BOUND), (step, 1, _STEP)):
+        if bound is not None:
+            hooks.fail_where(np.less(bound, least), ValueError(words))
+    return handed_on(_refusing(), library.islice, (iterable, first, stop, step))
+
+
+_BOUND = "Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize."
+_STEP = "Step for islice() must be a positive integer or None."
 
 
 def _chained(*iterables: Any) -> Any:

@@ -6,6 +6,7 @@ They follow the documentation of `itertools` and the source of `heapq`.
 from __future__ import annotations
 
 import heapq
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -216,21 +217,22 @@ def sums_from(
         yield total
 
 
+def ordered(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """``a < b`` and the like of two tuples, or of two lists, by their first different elements."""
+    for x, y in zip(a, b):  # noqa: B905
+        if x is not y and x != y:
+            return compare(x, y)
+    return compare(len(a), len(b))
+
+
 def is_less(a: Any, b: Any) -> Any:
     """``a < b``, also for tuples."""
-    if not isinstance(a, tuple) or not isinstance(b, tuple):
-        return a < b
-    for x, y in zip(a, b):  # noqa: B905
-        if is_less(x, y):
-            return True
-        if is_less(y, x):
-            return False
-    return len(a) < len(b)
+    return operator.lt(a, b)
 
 
 def is_greater(a: Any, b: Any) -> Any:
     """``a > b``, also for tuples."""
-    return is_less(b, a)
+    return operator.gt(a, b)
 
 
 def present_keys(

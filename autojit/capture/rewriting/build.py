@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 RUNTIME = "__autojit__"
+#: Builtins that look at the frame of their caller, or that Python compiles in a special way.
+AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
 LOAD, STORE = ast.Load(), ast.Store()
 _MORE: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
@@ -344,3 +346,18 @@ def is_definition(node: Any) -> bool:
         given = made.args
         return not (given.defaults or any(given.kw_defaults) or getattr(made, "decorator_list", []))
     return False
+
+
+def first_parameter(arguments: ast.arguments) -> str | None:
+    """The name of a function's first parameter."""
+    every = [*arguments.posonlyargs, *arguments.args]
+    return every[0].arg if every else None
+
+
+def is_of_frame(node: ast.AST) -> bool:
+    """Whether an expression has another meaning in a function of its own."""
+    return any(
+        isinstance(part, ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
+        for part in ast.walk(node)
+    )

@@ -6,15 +6,29 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import ask, assigns, constant, is_runtimes, lazy, load, pair, place, runtime, store
+from .build import (
+    AS_THEY_ARE,
+    ask,
+    assigns,
+    constant,
+    first_parameter,
+    is_of_frame,
+    is_runtimes,
+    lazy,
+    load,
+    pair,
+    place,
+    runtime,
+    store,
+)
 from .normal_forms import as_tuple, is_plain
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
     from .context import Context
 
-#: Builtins that look at the frame of their caller, or that Python compiles in a special way.
-AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
+#: The functions in `operator` that order tuples.
+_ORDERS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 #: The elements that do not change the result of a builtin on many values.
 _NEUTRAL = {"sum": 0, "any": False, "all": True}
 #: The parameter of a comprehension that has become a function of its iterable.
@@ -202,6 +216,8 @@ class Expressions:
         if isinstance(op, ast.Eq | ast.NotEq) and not (is_plain(left) or is_plain(right)):
             name = "equal" if isinstance(op, ast.Eq) else "unequal"
             return self.ask(name, [left, right], at)
+        if type(op) in _ORDERS and any(isinstance(x, ast.Tuple | ast.List) for x in (left, right)):
+            return self.ask("call", [runtime(_ORDERS[type(op)], at), left, right], at)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
@@ -318,7 +334,7 @@ class Expressions:
             if hasattr(node, field):
                 setattr(node, field, self.expression(getattr(node, field)))
         self.inner.pop()
-        is_async = any(part.is_async for part in node.generators) or _is_of_frame(node)
+        is_async = any(part.is_async for part in node.generators) or is_of_frame(node)
         is_list, in_class = isinstance(node, ast.ListComp), self.where().kind == "class"
         has_form = (is_list or isinstance(node, ast.GeneratorExp)) and not (is_async or in_class)
         if not has_form or self.keeps_walrus(node):
@@ -363,20 +379,6 @@ class Checks(Expressions):
     def lambda_(self, node: Any) -> ast.expr:
         node.scope.untouched = True
         return super().lambda_(node)
-
-
-def first_parameter(arguments: ast.arguments) -> str | None:
-    every = [*arguments.posonlyargs, *arguments.args]
-    return every[0].arg if every else None
-
-
-def _is_of_frame(node: ast.AST) -> bool:
-    """Whether an expression has another meaning in a function of its own."""
-    return any(
-        isinstance(part, ast.Await | ast.Yield | ast.YieldFrom)
-        or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
-        for part in ast.walk(node)
-    )
 
 
 _REWRITE: dict[type, Callable[[Any, Any], Any]] = {

@@ -48,6 +48,7 @@ class PlainRuntime:
     #: Attributes of `numpy` whose calls go through the runtime.
     numpy_names: frozenset[str] = frozenset()
     slice = slice
+    lt, le, gt, ge = operator.lt, operator.le, operator.gt, operator.ge
 
     def __init__(self, sites: tuple[Site, ...]) -> None:
         self.sites = sites

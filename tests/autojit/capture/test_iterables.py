@@ -157,3 +157,24 @@ def test_assignments_in_a_generator_end_where_python_stops(f):
 def test_a_name_that_no_element_has_bound():
     with pytest.raises(UnboundLocalError):
         jit(always_bound)(np.array([]))
+
+
+def first_ones(xs, n):
+    return sum(itertools.islice(xs, n)), [2 * v for v in itertools.islice(xs, 1, n)]
+
+
+def every_second(xs, n):
+    total = 0.0
+    for v in itertools.islice(xs, n % 2, n, 2):
+        total = 0.5 * total + v
+    return total, list(itertools.islice(xs, n, None)), list(itertools.islice(range(9), n, n + 2))
+
+
+@pytest.mark.parametrize("f", [first_ones, every_second])
+def test_islice_with_traced_bounds(f):
+    compiled = jit(f)
+    for n in (0, 1, 3, 4, 7):
+        for found, wanted in zip(compiled(X, n), f(X, n), strict=True):
+            np.testing.assert_allclose(found, wanted)
+    with pytest.raises(ValueError, match="for islice"):
+        compiled(X, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from autojit.capture.lists import library
 from autojit.capture.state.optional import without_none
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
 from autojit.capture.values.refusals import refuse
-from autojit.capture.values.scalars import any_traced, is_traced, python_number, truth
+from autojit.capture.values.scalars import any_traced, holds_traced, is_traced, python_number, truth
 from autojit.capture.values.table import When, answers, answers_method
 from autojit.protocols.lifting import as_value, tracer
 from autojit.staging import pytrees
@@ -30,7 +31,7 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
     def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         options = {} if default is _ABSENT else {"default": default}
         if len(args) != 1:
-            if options or not args or (key is None and not any_traced(args)):
+            if options or not args or (key is None and not holds_traced(args)):
                 return original(*args, **options, **({} if key is None else {"key": key}))
             items = list(args)
         else:
@@ -43,9 +44,10 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
             items = list(iterable)
         if key is None and len(items) > 1:
             items = _present(items, symbol)
-        if not items or (key is None and not any_traced(items)):
+        if not items or (key is None and not holds_traced(items)):
             return original(items, **options, key=key)
-        return _folded(items, items if key is None else [call(key, x) for x in items], better)
+        keys = items if key is None else [call(key, x) for x in items]
+        return _folded(items, keys, functools.partial(call, better))
 
     return answer
 
@@ -98,8 +100,8 @@ def _of_row(x: Any, name: str) -> Any:
     return x[np.where(np.isnan(x[0]), 0, at)]
 
 
-answers(max, when=When.ELEMENTS, calls=True)(_extreme("max", max, operator.gt))
-answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
+answers(max, when=When.ALWAYS, calls=True)(_extreme("max", max, operator.gt))
+answers(min, when=When.ALWAYS, calls=True)(_extreme("min", min, operator.lt))
 
 
 @answers(sorted, when=When.ALWAYS, calls=True)

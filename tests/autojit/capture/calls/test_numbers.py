@@ -38,6 +38,44 @@ def test_complex_numbers_keep_the_signs_of_zeros() -> None:
     assert jit(grad(lambda x: abs(complex(x, 2 * x))))(1.5) == pytest.approx(5**0.5)
 
 
+def ordered(a: Any, b: Any, n: Any) -> Any:
+    return (
+        (a, b) < (b, a), (a, n) <= (a, 2), (a, b) > (a, b), (a, b) >= (a, b), (a,) < (a, b),
+        (a, (b, 1)) < (a, (b, n)), [a, b] < [b, 1.0], (b, "x") < (a, "y"),
+        operator.lt((a, n), (b, 1)), max((a, n), (b, 2)), min([(b, n), (a, 1), (b, 0)]),
+        max([a, b, 1.0], key=lambda v: (v > 1, -v)), sorted([(b > 0, b), (a > 0, a)]),
+        max((v * v, k) for k, v in enumerate((a, b, a))),
+    )  # fmt: skip
+
+
+def test_orders_of_tuples() -> None:
+    compiled = jit(ordered)
+    for a, b in itertools.product((1.5, -2.5, 0.0, NAN, INF), repeat=2):
+        for n in (1, 2):
+            if math.isnan(a) or math.isnan(b):  # the sorted order of NaNs is no order
+                found, expected = compiled(a, b, n)[:6], ordered(a, b, n)[:6]
+                same = (a, b) == (b, a) or math.isnan(a)  # Python compares identities first
+                if same:
+                    continue
+            else:
+                found, expected = compiled(a, b, n), ordered(a, b, n)
+            for x, y in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(np.asarray(x, float), np.asarray(y, float))
+
+
+def test_the_largest_pair_of_a_loop() -> None:
+    def f(x: Any, n: Any) -> Any:
+        best = (0.0, -1)
+        for i in range(n):
+            if (x[i], -i) > best:
+                best = (x[i], -i)
+        return best
+
+    x = np.array([0.5, 2.0, 2.0, -1.0, 2.0])
+    assert jit(f)(x, 5) == f(x, 5)
+    np.testing.assert_array_equal(jit(grad(lambda x: f(x, 5)[0]))(x), [0, 1, 0, 0, 0])
+
+
 @pytest.mark.parametrize("of", [min, max])
 def test_min_and_max_of_pairs(of: Any) -> None:
     run = jit(lambda x, y: calls.call(of, (x, y), {}, lambda f: f))
