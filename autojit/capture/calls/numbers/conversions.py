@@ -106,6 +106,9 @@ def int_(x: Any, *base: Any) -> Any:
     return integral(x, np.trunc)
 
 
+_FLOAT = np.dtype(np.float64)
+
+
 @answers(complex)
 def complex_(real: Any = 0, imag: Any = None) -> Any:
     """``complex(real, imag)``. Parts that are real numbers stay as they are, a zero's sign too."""
@@ -116,7 +119,7 @@ def complex_(real: Any = 0, imag: Any = None) -> Any:
     if not (is_traced(first) or is_traced(second)):
         return complex(first, second)
     return python_number(
-        make_complex(as_value(first, np.float64), as_value(second, np.float64)), complex
+        make_complex(as_value(first, _FLOAT), as_value(second, _FLOAT)), complex
     )
 
 
