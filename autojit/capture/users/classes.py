@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -45,11 +45,20 @@ _originals: dict[int, Any] = {}
 
 
 def is_users_class(cls: type) -> bool:
-    """Whether the module of a class belongs neither to Python nor to one of ``LIBRARIES``."""
+    """Whether a class is written in Python, in a module that belongs neither to Python nor to one
+    of ``LIBRARIES``."""
     found = _users.get(cls)
     if found is None:
-        found = _users[cls] = _is_users_module(cls)
+        found = _users[cls] = not _is_native(cls) and _is_users_module(cls)
     return found
+
+
+def _is_native(cls: type) -> bool:
+    """Whether a class has methods in C."""
+    return any(
+        type(x) in (WrapperDescriptorType, MethodDescriptorType) and x.__objclass__ is cls
+        for x in vars(cls).values()
+    )
 
 
 def _is_users_module(cls: type) -> bool:

@@ -118,9 +118,7 @@ def complex_(real: Any = 0, imag: Any = None) -> Any:
     first, second = a if d is None else a - d, c if b is None else b + c
     if not (is_traced(first) or is_traced(second)):
         return complex(first, second)
-    return python_number(
-        make_complex(as_value(first, _FLOAT), as_value(second, _FLOAT)), complex
-    )
+    return python_number(make_complex(as_value(first, _FLOAT), as_value(second, _FLOAT)), complex)
 
 
 def _parts(x: Any) -> tuple[Any, Any]:
