@@ -11,7 +11,7 @@ import numpy as np
 
 from autojit.capture.state.stretch import has_stretch
 from autojit.capture.values.ranges import TracedRange
-from autojit.capture.values.scalars import is_traced, settled
+from autojit.capture.values.scalars import is_integer, is_traced, settled
 from autojit.tracing.hooks import hooks
 
 from . import library
@@ -77,8 +77,11 @@ def _islice(iterable: Any, *bounds: Any) -> Any:
         plain = itertools.islice(_plain(iterable), *bounds)
         return handed_on(plain, library.islice, (iterable, first, stop, step))
     for bound, least, words in ((first, 0, _BOUND), (stop, 0, _BOUND), (step, 1, _STEP)):
-        if bound is not None:
-            hooks.fail_where(np.less(bound, least), ValueError(words))
+        if bound is None:
+            continue
+        if is_traced(bound) and not is_integer(bound):
+            raise ValueError(words)
+        hooks.fail_where(np.less(bound, least), ValueError(words))
     return handed_on(_refusing(), library.islice, (iterable, first, stop, step))
 
 

@@ -65,12 +65,12 @@ def _is_users_module(cls: type) -> bool:
     name = cls.__module__
     if name == "types":  # also of the classes that `types.new_class` makes
         return vars(types).get(cls.__name__) is not cls
-    if name.partition(".")[0] in LIBRARIES:
-        return False
+    if name == "__main__":  # whose file may be that of a debugger or a profiler
+        return True
+    package = name.partition(".")[0]
     file = getattr(sys.modules.get(name), "__file__", None)
-    if file is None:
-        return name.partition(".")[0] not in sys.stdlib_module_names or name == "__main__"
-    return is_users_file(file)
+    is_pythons = package in sys.stdlib_module_names if file is None else not is_users_file(file)
+    return package not in LIBRARIES and not is_pythons
 
 
 def users_classes(kind: type) -> list[type]:

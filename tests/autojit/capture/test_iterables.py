@@ -176,5 +176,6 @@ def test_islice_with_traced_bounds(f):
     for n in (0, 1, 3, 4, 7):
         for found, wanted in zip(compiled(X, n), f(X, n), strict=True):
             np.testing.assert_allclose(found, wanted)
-    with pytest.raises(ValueError, match="for islice"):
-        compiled(X, -1)
+    for wrong in (-1, 2.5):
+        with pytest.raises(ValueError, match="for islice"):
+            jit(f)(X, wrong)
