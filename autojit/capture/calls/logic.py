@@ -265,6 +265,14 @@ def _search(iterable: Any, wanted: bool) -> Any:
         seen = _Element()
 
         def look(seen: _Element = seen) -> Any:
+            if seen.is_fetched:  # the block is traced again, and the element is gone
+                refuse(
+                    "any() or all() of a generator whose code lengthens a list",
+                    "Write the loop:\n    found = False\n    for v in xs:\n"
+                    "        log.append(v)\n        if v > 1:\n            found = True\n"
+                    "            break",
+                )
+            seen.is_fetched = True
             return seen.of(elements.following(held), wanted)
 
         found = lazily(found, lambda: True, look)
@@ -314,7 +322,7 @@ def _assigned(code: CodeType) -> frozenset[str]:
 class _Element:
     """The facts about an element after it has been fetched."""
 
-    ended = certain = False
+    ended = certain = is_fetched = False
 
     def of(self, item: Any, wanted: bool) -> Any:
         if item is _END:

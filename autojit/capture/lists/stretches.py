@@ -38,7 +38,7 @@ from .arrays import as_array, numbers, present, refused, truths
 from .elements import METHODS, insert, length, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
-from .lazy import Lazy
+from .lazy import Generated, Lazy
 from .running import RUNNING, is_open, listed, or_start
 
 _INT = np.dtype(np.int64)
@@ -171,7 +171,8 @@ def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return _next(*args)
     if _is_hashable(f) and f in IN_PYTHON:
         return IN_PYTHON[f](*args, **kwargs)
-    if _is_hashable(f) and f in RUNNING and any(map(is_open, args)):
+    is_partial = f in (any, all) and any(type(x) is Generated for x in args)
+    if is_partial or (_is_hashable(f) and f in RUNNING and any(map(is_open, args))):
         return RUNNING[f](call, *args, **kwargs)
     is_method = isinstance(getattr(f, "__self__", None), list)
     if not is_method and not (_is_hashable(f) and f in _COLLECTING):

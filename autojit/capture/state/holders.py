@@ -123,10 +123,7 @@ def set_content(x: Any, key: Any, value: Any) -> None:
     elif type(x) in (Names, Attributes):
         x.space[key] = value
     elif type(x) is CellType:
-        if value is UNBOUND:
-            del x.cell_contents
-        else:
-            x.cell_contents = value
+        x.cell_contents = value  # twins read the mark of an unbound name as Python an empty cell
     elif isinstance(x, type):
         setattr(x, key, value)
     else:

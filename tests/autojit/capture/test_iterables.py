@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
+from autojit.errors import ConcreteValueError
 
 
 def income_tax(income):
@@ -179,3 +180,36 @@ def test_islice_with_traced_bounds(f):
     for wrong in (-1, 2.5):
         with pytest.raises(ValueError, match="for islice"):
             jit(f)(X, wrong)
+
+
+def counted_in_a_generator(xs):
+    n, log = 0, []
+
+    def tests():
+        nonlocal n
+        for v in xs:
+            n += 1
+            log.append(v)
+            yield v > 1
+
+    return any(tests()), n, len(log)
+
+
+def test_any_ends_a_generator_where_python_does():
+    """It had been run to its end."""
+    for xs in ([0.5, 1.5, 2.5], [2.0, 3.0], [0.1, 0.2]):
+        assert jit(counted_in_a_generator)(np.array(xs)) == counted_in_a_generator(xs)
+
+
+def test_an_element_is_not_skipped_where_its_test_appends():
+    def f(xs):
+        log = []
+
+        def test(v):
+            log.append(v)
+            return v > 1
+
+        return any(test(v) for v in xs), len(log)
+
+    with pytest.raises(ConcreteValueError, match="whose code lengthens a list"):
+        jit(f)(np.array([0.1, 0.2]))

@@ -25,6 +25,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "import math\n@jit\ndef g(x):\n    FIX\n    return mantissa, exponent\n"
         "assert g(6.0) == (0.75, 3)",
     ),
+    "capture/calls/logic.py: found = False": (
+        "@jit\ndef g(xs):\n    log = []\n    def test(v):\n        log.append(v)\n"
+        "        return v > 1\n    return any(test(v) for v in xs), len(log)\ng(x)",
+        "@jit\ndef g(xs):\n    log = []\n    FIX\n    return found, len(log)\n"
+        "assert g(x) == (True, 2)",
+    ),
     "capture/calls/numbers/conversions.py: x[0].item()": (
         "jit(lambda x: x.item())(x)",
         "jit(lambda x: L0)(x)\njit(lambda x: L1)(x)",
