@@ -19,6 +19,7 @@ import numpy as np
 from autojit.capture.lists.deques import watched
 from autojit.capture.lists.dicts import iterated, joined, whole
 from autojit.capture.lists.running import repeated
+from autojit.capture.runs.attempts import DEEPEST, TooDeep, is_attempted
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -56,8 +57,8 @@ from .values.unbound import checked
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
-    "This works if a function defined by `def` calls itself by its name, but not if it does so "
-    "through another function or in a lambda.\n"
+    "This works if functions call each other by their names, or as methods of `self`, but not if "
+    "a call goes through an argument or `functools.partial`.\n"
     "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"
@@ -222,7 +223,6 @@ class Runtime(recursion.Recursive):
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
             return
-
         lists = [x for x in lists_under(it) if not has_stretch(x)]
 
         def step(i: Any) -> None:
@@ -335,9 +335,9 @@ class Runtime(recursion.Recursive):
     def _nested(self, access: Access) -> Iterator[None]:
         """A context that traces a construct; one inside itself belongs to a recursive function."""
         depth = _local.of.get(access.site, 0)
-        if depth >= recursion.DEEPEST:
-            if recursion.is_attempted():
-                raise recursion.TooDeep(has_no_end=True)
+        if depth >= DEEPEST:
+            if is_attempted():
+                raise TooDeep(has_no_end=True)
             raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
         _local.of[access.site] = depth + 1
         try:

@@ -14,7 +14,7 @@ from autojit.scipy.names import standing_for
 
 from . import testing_calls
 from .testing_calls import on_values
-from .twins import GENERATOR, is_twin_code, known_twin, twin_of
+from .twins import GENERATOR, is_twin_code, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -54,7 +54,12 @@ def is_users_file(file: str) -> bool:
     """Whether a file does not belong to the standard library."""
     if file.startswith("<frozen"):
         return False
-    return not file.startswith(_STANDARD) or any(part in file for part in _PACKAGES)
+    return not file.startswith(_STANDARD) or is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    return any(part in file for part in _PACKAGES)
 
 
 def converted(function: Any, runtime: type) -> Any:
@@ -75,25 +80,22 @@ def handing_on(function: FunctionType, runtime: type) -> Any:
     return twin_of(function, runtime)
 
 
-def _function(function: FunctionType, runtime: type) -> Any:
-    if function.__code__.co_flags & GENERATOR:
-        return function
-    twin = known_twin(function, runtime)
-    if twin is not None and is_users(function):
-        return twin
-    if is_twin_code(function.__code__):
+def _function(function: FunctionType, runtime: type, owner: Any = None) -> Any:
+    """The twin of a function; ``owner`` is the class of its object if it is a method."""
+    if function.__code__.co_flags & GENERATOR or is_twin_code(function.__code__):
         return function
     if not is_users(function):
         return on_values(function) if function.__module__ == testing_calls.MODULE else function
-    return twin_of(function, runtime) or function
+    leaving = runtime.leaving(function, owner)  # type: ignore[attr-defined]
+    return twin_of(function, runtime, leaving) or function
 
 
 def _method(method: MethodType, runtime: type) -> Any:
-    function = method.__func__
+    function, owner = method.__func__, method.__self__
     if type(function) is not FunctionType:
         return method
-    twin = _function(function, runtime)
-    return method if twin is function else MethodType(twin, method.__self__)
+    twin = _function(function, runtime, owner if isinstance(owner, type) else type(owner))
+    return method if twin is function else MethodType(twin, owner)
 
 
 def _partial(function: partial[Any], runtime: type) -> Any:
@@ -110,7 +112,7 @@ def _object(value: Any, runtime: type) -> Any:
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value
-    twin = _function(method, runtime)
+    twin = _function(method, runtime, kind)
     return value if twin is method else MethodType(twin, value)
 
 
@@ -124,8 +126,8 @@ def _class(cls: type, runtime: type) -> Any:
     makes = new is not _object_new
     if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
         return cls
-    twin_new = _function(new, runtime) if makes else new
-    twin_init = _function(init, runtime) if init is not _object_init else init
+    twin_new = _function(new, runtime, cls) if makes else new
+    twin_init = _function(init, runtime, cls) if init is not _object_init else init
     if twin_new is new and twin_init is init:
         return cls
     return partial(_constructed, cls, twin_new if makes else None, twin_init)

@@ -247,6 +247,12 @@ class PlainRuntime:
 
     # -- calls of the function itself: without a run of it (see `capture.frames`), plain calls
 
+    @staticmethod
+    def leaving(function: Any, owner: Any) -> frozenset[str]:
+        """The names, with attributes, by which a function may lead back to itself through others;
+        ``owner`` is the class of its object if it is a method."""
+        return frozenset()
+
     def begin(self, site: int, get: _Thunk, put: _Put) -> None:
         """The beginning of a function with such calls; ``get`` returns, and ``put`` sets, the
         names that are read after a call."""

@@ -366,15 +366,21 @@ _REWRITE: dict[type, Callable[[SelfCalls, Any, Block], None]] = {
 }  # fmt: skip
 
 
-def calls_of(name: str, first: str | None) -> Callable[[ast.Call], bool]:
-    """A test whether a call may be one of the function of a name; ``first`` is its first
-    parameter."""
+def calls_of(
+    name: str, first: str | None, others: frozenset[str], mangled: Callable[[str], str]
+) -> Callable[[ast.Call], bool]:
+    """A test whether a call may lead back to the function of a name; ``first`` is its first
+    parameter, and ``others`` are the names, with attributes, of functions that may lead back. These
+    are as Python stores them: ``mangled`` if they are private."""
+    names = {name, f"{first}.{mangled(name)}", *others}
 
     def is_self(call: ast.Call) -> bool:
-        func = call.func
-        if isinstance(func, ast.Attribute):
-            owner = func.value
-            return func.attr == name and isinstance(owner, ast.Name) and owner.id == first
-        return isinstance(func, ast.Name) and func.id == name
+        return is_path(call.func) and _spelt(call.func, mangled) in names
 
     return is_self
+
+
+def _spelt(node: Any, mangled: Callable[[str], str]) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return f"{_spelt(node.value, mangled)}.{mangled(node.attr)}"

@@ -53,7 +53,7 @@ class Statements(Assignments):
         self.writes = may_write(node)
         forms = NormalForms(self.scope, self.context)
         calls = SelfCalls(
-            self.scope, calls_of(node.name, self.first), self._of_self,
+            self.scope, self._leads_back(node), self._of_self,
             lambda name: self.context.is_builtin(name, self.scope), forms.spelt,
             self.context.number(),
         )  # fmt: skip
@@ -73,6 +73,12 @@ class Statements(Assignments):
         begin = self._begin(node, names) if calls.count else []
         node.body = [*documented, *self._prologue(node, forms.returned), *begin, *inner]
         node.body = node.body or [ast.Pass(**place(node))]
+
+    def _leads_back(self, node: Any) -> Callable[[ast.Call], bool]:
+        """A test whether a call may lead back to this function."""
+        is_root = node is self.context.found.node
+        names = self.context.leaving if is_root else getattr(node, "leads_to", frozenset())
+        return calls_of(node.name, self.first, names, self.context.mangled)
 
     def _begin(self, node: Any, kept: set[str]) -> list[ast.stmt]:
         """The first statement of a function that calls itself."""

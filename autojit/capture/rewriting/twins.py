@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from autojit.capture.groups.trees import WithoutLambdas, as_function, inner_groups
 from autojit.ir.core.locks import Lock
 
 from .build import RUNTIME, nodes
@@ -34,6 +35,9 @@ _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
 _NOTHING = "there is nothing to rewrite in it"
+_LAMBDA = "<lambda>"
+#: The names, with attributes, by which a function may lead back to itself: see `runs.groups`.
+Leaving = frozenset[str]
 
 
 @dataclass
@@ -41,6 +45,7 @@ class _Recipe:
     """The way to make twins of functions that share a code object, or the reason against them."""
 
     code: weakref.ref[CodeType]
+    leaving: Leaving
     twin: CodeType | None = None
     runtime: Any = None
     reason: str = ""
@@ -62,16 +67,16 @@ class _NoRuntime:
 
 
 _lock = Lock()
-#: Recipes by code object and class of the runtime.
-_recipes: OrderedDict[tuple[int, type], _Recipe] = OrderedDict()
-#: By function and class of the runtime: the function, its parts at that time, and its twin.
-_twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
+#: Recipes by code object, class of the runtime, and calls that may lead back.
+_recipes: OrderedDict[tuple[int, type, Leaving], _Recipe] = OrderedDict()
+#: By function, and the same: the function, its parts at that time, and its twin.
+_twins: OrderedDict[tuple[int, type, Leaving], tuple[Any, ...]] = OrderedDict()
 _twin_codes: dict[int, weakref.ref[CodeType]] = {}
 
 
-def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
+def _known_twin(function: FunctionType, key: tuple[int, type, Leaving]) -> FunctionType | None:
     """The twin of a function, if it has been made and still fits."""
-    known = _twins.get((id(function), runtime_class))
+    known = _twins.get(key)
     if (
         known is not None
         and known[0]() is function
@@ -84,16 +89,19 @@ def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | No
     return None
 
 
-def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
+def twin_of(
+    function: FunctionType, runtime_class: type, leaving: Leaving = frozenset()
+) -> FunctionType | None:
     """The twin of a function, or None; then ``reason_against`` says why.
 
-    The same function object keeps its twin as long as its code and its defaults stay.
+    The same function object keeps its twin as long as its code and its defaults stay. ``leaving``
+    are the names, with attributes, by which it may lead back to itself.
     """
-    twin = known_twin(function, runtime_class)
+    key = id(function), runtime_class, leaving
+    twin = _known_twin(function, key)
     if twin is not None:
         return twin
-    key = id(function), runtime_class
-    recipe = _recipe(function, runtime_class)
+    recipe = _recipe(function, runtime_class, leaving)
     if recipe.twin is None:
         return None
     twin = _made(function, recipe)
@@ -107,13 +115,13 @@ def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
 
 def reason_against(function: FunctionType, runtime_class: type | None = None) -> str | None:
     """The reason why a function has no twin, in words; None if it has one."""
-    return _recipe(function, runtime_class or _NoRuntime).reason or None
+    return _recipe(function, runtime_class or _NoRuntime, frozenset()).reason or None
 
 
 def known_reason(code: CodeType) -> str | None:
     """The reason why the functions with a code object have no twin. None if no twin was wanted, or
     if a twin would have been the same function."""
-    for (number, _), known in list(_recipes.items()):
+    for (number, *_), known in list(_recipes.items()):
         if number == id(code) and known.code() is code and known.reason not in ("", _NOTHING):
             return known.reason
     return None
@@ -132,12 +140,12 @@ def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
             cache.popitem(last=False)
 
 
-def _recipe(function: FunctionType, runtime_class: type) -> _Recipe:
-    key = id(function.__code__), runtime_class
+def _recipe(function: FunctionType, runtime_class: type, leaving: Leaving) -> _Recipe:
+    key = id(function.__code__), runtime_class, leaving
     known = _recipes.get(key)
     if known is not None and known.fits(function):
         return known
-    made = _Recipe(weakref.ref(function.__code__, lambda _: _recipes.pop(key, None)))
+    made = _Recipe(weakref.ref(function.__code__, lambda _: _recipes.pop(key, None)), leaving)
     try:
         _fill(made, function, runtime_class)
     except NoSource as error:
@@ -189,41 +197,62 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
             )
         found.node = handing_on
     with_pushed(found.node)
-    scopes = Scopes(found.node)
+    if isinstance(found.node, ast.Lambda) and recipe.leaving:
+        found.node = as_function(found.node, "__aj_lambda")
+    scopes, lambdas = _scopes(found)
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
     context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)
+    context.leaving = recipe.leaving
     context.has_walrus = scopes.has_walrus
     root = Statements(context, found.node.scope)  # type: ignore[union-attr]
     context.has_class = "__class__" in code.co_freevars
     root.function(found.node)
     if not context.changed:
         raise NoSource(_NOTHING)
-    recipe.twin = _compiled(found, code)
+    recipe.twin = _compiled(found, code, lambdas)
     recipe.runtime = runtime_class(tuple(context.sites))
     recipe.modules = tuple(context.modules.items())
     _remember(recipe.twin)
 
 
-def _compiled(found: Found, code: CodeType) -> CodeType:
+def _scopes(found: Found) -> tuple[Scopes, frozenset[tuple[str, int]]]:
+    """The scopes of a tree; and the names and lines of the lambdas in it that have become
+    definitions, as they call themselves or each other."""
+    scopes = Scopes(found.node)
+    chosen = inner_groups(found.node, scopes.all)
+    if not chosen:
+        return scopes, frozenset()
+    without = WithoutLambdas(chosen)
+    found.node = without.visit(found.node)
+    scopes = Scopes(found.node)
+    inner_groups(found.node, scopes.all)
+    return scopes, frozenset(without.found)
+
+
+def _compiled(found: Found, code: CodeType, lambdas: frozenset[tuple[str, int]]) -> CodeType:
     free = (*code.co_freevars, RUNTIME)
     try:
         made = compiled(found.node, code, found.owner, free)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
-    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
+    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name, lambdas)
 
 
-def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
+def _renamed(
+    made: CodeType, start: str, qualname: str, name: str, lambdas: frozenset[tuple[str, int]]
+) -> CodeType:  # fmt: skip
     """A code object, and the ones inside it, with the names that Python would give them.
 
     Functions made by the rewriter bear the name of the user's function around them, for tracebacks.
     """
     own = name if "__aj_" in made.co_name else made.co_name
     spelt = _spelt(made.co_qualname, start, qualname)
+    if (own, made.co_firstlineno) in lambdas and own != name:
+        own, spelt = _LAMBDA, spelt.removesuffix(own) + _LAMBDA
     constants = []
     for constant in made.co_consts:
         if isinstance(constant, CodeType):
-            constant = _renamed(constant, start, qualname, own)
+            constant = _renamed(constant, start, qualname, own, lambdas)
         elif constant == made.co_qualname and not made.co_flags & _OPTIMIZED:
             constant = spelt  # the qualified name of a class
         constants.append(constant)

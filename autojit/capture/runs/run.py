@@ -163,7 +163,7 @@ class Run:
         """Leave the function at a recursive call."""
         machine, function = self.machine, self.version.function
         is_in_loop = bool(self.loops) or loops_around() > self._around
-        machine.calls |= {site.number, *([None] if is_in_loop else [])}
+        machine.calls |= {(self.frame, k) for k in (site.number, *([None] if is_in_loop else []))}
         machine.places += _places()
         arguments = self.saved(bound(f, args, kwargs))
         number = machine.find(f, twin, -1, arguments)
