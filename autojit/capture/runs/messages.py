@@ -50,3 +50,9 @@ HANDLED = (
     "Return a value in its place:\n"
     "    return np.nan                      # not: raise ValueError"
 )
+CHANGED_LIST = (
+    _TRACED + "a call of `{name}` changes or returns a list or dict that its caller has made. A "
+    "frame of compiled code holds its elements, so the caller would not see the change. Use an "
+    "array, or a list from before the first call:\n"
+    "    xs = np.array([n, 0.0])            # not: xs = [n, 0.0]"
+)

@@ -162,7 +162,7 @@ class Outside:
         is not known. ``passed`` are the arrays that the frame's caller has passed, if they count as
         its. Raises Unsaved.
         """
-        mine = [id(x) for _, x in containers(value) if not self._has(x)]
+        mine = [id(x) for _, x in containers(value) if not self.has(x)]
         if len(set(mine)) < len(mine):
             raise Unsaved("a list or dict that the function makes and that has two names")
         elsewhere = self._elsewhere()
@@ -210,7 +210,8 @@ class Outside:
                     found.add(id(_root(bare(each))))
         return found
 
-    def _has(self, x: Any) -> bool:
+    def has(self, x: Any) -> bool:
+        """Whether a list, dict or object is from before the step."""
         return id(x) in self._heap.held
 
     def _has_array(self, x: Any) -> bool:
@@ -235,7 +236,7 @@ class Outside:
 
     def _frozen(self, x: Any) -> Any:
         """A value in which objects from outside are leaves."""
-        if self._has(x):
+        if self.has(x):
             return Same(x)
         if isinstance(x, tuple):
             made = [self._frozen(each) for each in x]

@@ -20,6 +20,7 @@ from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.values import lift
 
+from .borrowed import Borrowed
 from .messages import CALLED_WITHIN, MAY_BE_ANOTHER, NOT_SAVED
 from .records import Outside, Passed, Record, Static, Unsaved
 from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, same, traced
@@ -72,6 +73,8 @@ class Run:
         self.version, self.entry = machine.versions[number], number
         self._outside = Outside(Heap(reached()), around)
         self._around = loops_around()
+        #: The lists and dicts of callers that it has copies of.
+        self._borrowed = Borrowed(self.version.function)
         #: The number of the call at which it continues, until it comes there; else None.
         self.skips: int | None = None
         #: Whether the function has just been left at a call.
@@ -101,10 +104,13 @@ class Run:
             if self.version.number < 0:
                 args, kwargs = given[0], dict(given[1])
                 self._arguments = arrays
+                self._borrowed.note(given, self._outside)
             else:
                 self.skips = self.version.number
-                names, loops, (entry, callee), arguments, passed, self.key = given
+                names, loops, (entry, callee), arguments, passed, self.key, borrowed = given
                 self._held = names, list(loops)
+                for x, is_borrowed in zip((*names, *loops), borrowed, strict=False):
+                    self._borrowed.note(x if is_borrowed else (), self._outside)
                 self.entry, self._callee = entry, callee
                 self._arguments, self._passed = dict(arguments), dict(passed)
                 args, kwargs = nothing_for(self.version.function)
@@ -162,6 +168,7 @@ class Run:
     def leave(self, site: Site, f: Any, twin: Any, args: Any, kwargs: Any) -> Any:
         """Leave the function at a recursive call."""
         machine, function = self.machine, self.version.function
+        self._borrowed.check()
         is_in_loop = bool(self.loops) or loops_around() > self._around
         machine.calls |= {(self.frame, k) for k in (site.number, *([None] if is_in_loop else []))}
         machine.places += _places()
@@ -174,7 +181,8 @@ class Run:
         loops = [position(*each) for each in self.loops]
         mine = dict(self._arguments)
         frame = Static(self.entry if mine else 0), Static(number)
-        given = tuple(live), tuple(loops), frame, mine, passed, self.key
+        borrowed = Static(self._borrowed.among((*live, *loops)))
+        given = tuple(live), tuple(loops), frame, mine, passed, self.key, borrowed
         saved = self.saved(given)
         changing = [bare(x) for x in passed.values()]
         if any(saved.objects[k] is x for k in saved.kept for x in changing):
@@ -207,6 +215,7 @@ class Run:
     def _end(self, value: Any) -> None:
         """Write what the function returns, and what it leaves in arrays that it was given."""
         machine, entry = self.machine, self.machine.versions[self.entry]
+        self._borrowed.check(value)
         record = machine.returns(self, value)
         for leaf in record.tree.leaves:
             if type(leaf) is Passed:

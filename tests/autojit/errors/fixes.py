@@ -1038,6 +1038,13 @@ FIXES: dict[str, tuple[str, str]] = {
         "    except ValueError:\n        return 0.5\njit(s)(3.0)",
         "def s(n):\n    if n < 1:\n        FIX\n    return s(n - 1) + n\njit(s)(3.0)",
     ),
+    "capture/runs/messages.py: xs = np.array([n, 0.0])": (
+        "def s(xs, n):\n    if n < 1: return 0.0\n    xs[0] += n\n    ys = [n, 0.0]\n"
+        "    return s(ys, n - 1) + ys[0] + xs[0]\njit(lambda n: s([0.0, 0.0], n))(3.0)",
+        "def s(xs, n):\n    if n < 1: return 0.0\n    xs[0] += n\n    ys = xs\n    L0\n"
+        "    return s(xs, n - 1) + ys[0] + xs[0]\n"
+        "jit(lambda n: s(np.array([0.0, 0.0]), n))(3.0)",
+    ),
     "capture/runs/messages.py: …(a, low, high)": (
         "@jit\ndef g(x):\n    v = np.zeros(4)\n    def put(n):\n        part = v[1:]\n"
         "        v[1] += n\n        if n < 1: return part[0]\n        r = put(n - 1)\n"
