@@ -57,7 +57,7 @@ class Again(BaseException):
 
 def compiled(machine: Machine, f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
     """Call a function as a loop; raise CaptureError if it cannot be one."""
-    lists, given = Lists(), bound(f, args, kwargs)
+    lists, given = Lists(), (*bound(f, args, kwargs), ())
     try:
         while True:
             machine.has_more = False
@@ -80,8 +80,8 @@ class _Looped:
 
     def __init__(self, machine: Machine, f: Any, twin: Any, given: Any) -> None:
         self.machine, self.function = machine, f
-        remembering = [(x.twin, x.table) for x in machine.tables]
-        self._reached = f, twin, given, [v.twin for v in machine.versions], remembering
+        made = [(x.twin, x.table) for x in machine.tables], [x.function for x in machine.shapes]
+        self._reached = f, twin, given, [v.twin for v in machine.versions], made
         trace = current_trace()
         assert trace is not None
         self.around = trace

@@ -1,27 +1,49 @@
-"""Inner functions that call each other, or themselves, by their names in a syntax tree.
+"""Functions in a syntax tree that call each other, or themselves, by their names.
 
-Their function objects are made by the twin of the function around them, so they are known by names
-alone. A function inside one of its own group is left out: each call would make another one.
+The root is known by its names outside: its own, and those of the functions of its group. The
+function objects of the others are made by twins, so these are known by their names in the tree.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .cycles import Cycles
 
-#: The scope and the name of an inner function.
+#: The scope and the name of an inner function; that of the root is `_ROOT`.
 _Key = tuple[int, str]
+_ROOT = 0, ""
+
+Mangled = Callable[[str], str]
 
 
-def inner_groups(root: Any, scopes: Iterable[Any]) -> list[Any]:
-    """Note in each inner function, as ``leads_to``, the names of the functions of its group.
+def is_path(node: Any) -> bool:
+    """Whether an expression is a name, or an attribute of one."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
 
-    Returns the assignments of lambdas to names by which they call each other, or themselves.
+
+def spelt(node: Any, mangled: Mangled) -> str:
+    """A name with attributes, as Python stores them: ``mangled`` if they are private."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return f"{spelt(node.value, mangled)}.{mangled(node.attr)}"
+
+
+def inner_groups(
+    root: Any, scopes: Iterable[Any], outside: frozenset[str], mangled: Mangled
+) -> list[Any]:
+    """Note in each function, as ``leads_to``, the names by which it may lead back to itself.
+
+    ``outside`` are the names, with attributes, that lead back to the root. Returns the assignments
+    of lambdas to names by which they call each other, or themselves.
     """
-    found = _Inner(root, scopes)
+    root.leads_to = outside
+    found = _Functions(root, scopes, outside, mangled)
+    if not found.definitions:
+        return []
+    root.leads_to |= found.names_of(_ROOT)
     lambdas = []
     for key, statements in found.definitions.items():
         names = found.names_of(key)
@@ -32,12 +54,15 @@ def inner_groups(root: Any, scopes: Iterable[Any]) -> list[Any]:
     return lambdas
 
 
-class _Inner:
-    """The inner functions of a tree, and the names in each of them."""
+class _Functions:
+    """The functions of a tree, and the names in each of them."""
 
-    def __init__(self, root: Any, scopes: Iterable[Any]) -> None:
-        #: By scope and name, the statements that define the function.
+    def __init__(
+        self, root: Any, scopes: Iterable[Any], outside: frozenset[str], mangled: Mangled
+    ) -> None:
+        #: By scope and name, the statements that define an inner function.
         self.definitions: dict[_Key, list[Any]] = {}
+        self._outside = outside
         owners: dict[int, _Key] = {}
         for node in ast.walk(root):
             for name, scope in () if node is root else _defined(node):
@@ -46,45 +71,48 @@ class _Inner:
                     key = id(owner), name
                     self.definitions.setdefault(key, []).append(node)
                     owners[id(scope)] = key
-        #: The inner function around each one, and the names that each reads, with their functions.
-        self._around: dict[_Key, _Key | None] = {}
-        self._reads: dict[_Key, dict[_Key, str]] = {key: {} for key in self.definitions}
-        for scope in scopes:
-            self._note(scope, owners)
+        #: The functions that each one reads, by names.
+        self._reads: dict[_Key, dict[_Key, str]] = {key: {} for key in (_ROOT, *self.definitions)}
+        if self.definitions:
+            for scope in scopes:
+                self._note(scope, _owner(scope, owners))
+            for key, statements in self.definitions.items():
+                self._note_attributes(key, statements, mangled)
+        self._cycles = Cycles(self._reads.__getitem__)
 
-    def _note(self, scope: Any, owners: dict[int, _Key]) -> None:
-        key = owners.get(id(scope))
-        if key is not None:
-            self._around[key] = _owner(scope.parent, owners)
-        around = _owner(scope, owners)
-        for name in scope.loads if around is not None else ():
+    def _note(self, scope: Any, around: _Key) -> None:
+        for name in scope.loads:
             owner = scope.owner(name)
             if owner is not None and (id(owner), name) in self.definitions:
-                self._reads[around][id(owner), name] = name  # type: ignore[index]
+                self._reads[around][id(owner), name] = name
+            elif owner is None and name in self._outside and around != _ROOT:
+                self._reads[around][_ROOT] = name
+
+    def _note_attributes(self, key: _Key, statements: list[Any], mangled: Mangled) -> None:
+        if not any("." in name for name in self._outside):
+            return
+        for node in (x for statement in statements for x in ast.walk(statement)):
+            if isinstance(node, ast.Attribute) and is_path(node):
+                name = spelt(node, mangled)
+                if name in self._outside:
+                    self._reads[key][_ROOT] = name
 
     def names_of(self, key: _Key) -> frozenset[str]:
         """The names by which a function may lead back to itself."""
-        group = Cycles(self._reads.__getitem__).around(key)
-        outer = {each for each in group if not any(x in group for x in self._all_around(each))}
-        if key not in outer:
+        group = self._cycles.around(key)
+        if len(group) == 1 and key not in self._reads[key]:
             return frozenset()
-        inner = Cycles(lambda each: [x for x in self._reads[each] if x in outer]).around(key)
-        return frozenset(name for each, name in self._reads[key].items() if each in inner)
-
-    def _all_around(self, key: _Key) -> Iterator[_Key]:
-        around = self._around.get(key)
-        while around is not None:
-            yield around
-            around = self._around.get(around)
+        names = {name for each, name in self._reads[key].items() if each in group}
+        return frozenset(names) | (self._outside if _ROOT in group else frozenset())
 
 
-def _owner(scope: Any, owners: dict[int, _Key]) -> _Key | None:
-    """The inner function that a scope belongs to."""
+def _owner(scope: Any, owners: dict[int, _Key]) -> _Key:
+    """The function that a scope belongs to."""
     while scope is not None:
         if id(scope) in owners:
             return owners[id(scope)]
         scope = scope.parent
-    return None
+    return _ROOT
 
 
 def _defined(node: Any) -> Iterator[tuple[str, Any]]:

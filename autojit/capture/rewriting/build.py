@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from autojit.capture.groups.trees import is_path
+
 RUNTIME = "__autojit__"
 LOAD, STORE = ast.Load(), ast.Store()
 _MORE: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
@@ -146,11 +148,6 @@ EAGER = frozenset(("sum", "list", "tuple", "max", "min", "sorted"))
 def is_text(node: Any) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
-
-
-def is_path(node: Any) -> bool:
-    """Whether an expression is a name, or an attribute of one."""
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
 
 
 def is_eager(node: Any) -> bool:

@@ -89,8 +89,6 @@ class Context:
         self.changed = False
         #: The globals that were taken to be modules, by name, and their values at that time.
         self.modules: dict[str, Any] = {}
-        #: The names, with attributes, by which the function may lead back to itself.
-        self.leaving: frozenset[str] = frozenset()
         self._temporaries = self._functions = 0
 
     # -- names

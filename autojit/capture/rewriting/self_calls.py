@@ -34,6 +34,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from autojit.capture.groups.trees import is_path, spelt
+
 from .build import (
     Block,
     ask,
@@ -46,7 +48,6 @@ from .build import (
     guard,
     handlers_apart,
     is_eager,
-    is_path,
     is_text,
     is_within,
     load,
@@ -366,21 +367,7 @@ _REWRITE: dict[type, Callable[[SelfCalls, Any, Block], None]] = {
 }  # fmt: skip
 
 
-def calls_of(
-    name: str, first: str | None, others: frozenset[str], mangled: Callable[[str], str]
-) -> Callable[[ast.Call], bool]:
-    """A test whether a call may lead back to the function of a name; ``first`` is its first
-    parameter, and ``others`` are the names, with attributes, of functions that may lead back. These
-    are as Python stores them: ``mangled`` if they are private."""
-    names = {name, f"{first}.{mangled(name)}", *others}
-
-    def is_self(call: ast.Call) -> bool:
-        return is_path(call.func) and _spelt(call.func, mangled) in names
-
-    return is_self
-
-
-def _spelt(node: Any, mangled: Callable[[str], str]) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    return f"{_spelt(node.value, mangled)}.{mangled(node.attr)}"
+def calls_of(names: frozenset[str], mangled: Callable[[str], str]) -> Callable[[ast.Call], bool]:
+    """A test whether a call may lead back to a function, by the names of functions that may, with
+    attributes."""
+    return lambda call: is_path(call.func) and spelt(call.func, mangled) in names

@@ -76,9 +76,8 @@ class Statements(Assignments):
 
     def _leads_back(self, node: Any) -> Callable[[ast.Call], bool]:
         """A test whether a call may lead back to this function."""
-        is_root = node is self.context.found.node
-        names = self.context.leaving if is_root else getattr(node, "leads_to", frozenset())
-        return calls_of(node.name, self.first, names, self.context.mangled)
+        names: frozenset[str] = getattr(node, "leads_to", frozenset())
+        return calls_of(names, self.context.mangled)
 
     def _begin(self, node: Any, kept: set[str]) -> list[ast.stmt]:
         """The first statement of a function that calls itself."""

@@ -10,6 +10,7 @@ import ast
 import sys
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -19,6 +20,7 @@ from autojit.ir.core.locks import Lock
 
 from .build import RUNTIME, nodes
 from .context import Context
+from .expressions import first_parameter
 from .generators import pushed, with_pushed
 from .normal_forms import escapes_of
 from .scopes import Scopes
@@ -199,10 +201,9 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     with_pushed(found.node)
     if isinstance(found.node, ast.Lambda) and recipe.leaving:
         found.node = as_function(found.node, "__aj_lambda")
-    scopes, lambdas = _scopes(found)
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
     context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)
-    context.leaving = recipe.leaving
+    scopes, lambdas = _scopes(found, recipe.leaving, context.mangled)
     context.has_walrus = scopes.has_walrus
     root = Statements(context, found.node.scope)  # type: ignore[union-attr]
     context.has_class = "__class__" in code.co_freevars
@@ -215,17 +216,22 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     _remember(recipe.twin)
 
 
-def _scopes(found: Found) -> tuple[Scopes, frozenset[tuple[str, int]]]:
+def _scopes(
+    found: Found, leaving: Leaving, mangled: Callable[[str], str]
+) -> tuple[Scopes, frozenset[tuple[str, int]]]:
     """The scopes of a tree; and the names and lines of the lambdas in it that have become
     definitions, as they call themselves or each other."""
     scopes = Scopes(found.node)
-    chosen = inner_groups(found.node, scopes.all)
+    if isinstance(found.node, ast.FunctionDef):
+        first = first_parameter(found.node.args)
+        leaving |= {found.node.name, f"{first}.{mangled(found.node.name)}"}
+    chosen = inner_groups(found.node, scopes.all, leaving, mangled)
     if not chosen:
         return scopes, frozenset()
     without = WithoutLambdas(chosen)
     found.node = without.visit(found.node)
     scopes = Scopes(found.node)
-    inner_groups(found.node, scopes.all)
+    inner_groups(found.node, scopes.all, leaving, mangled)
     return scopes, frozenset(without.found)
 
 

@@ -61,6 +61,10 @@ class Static(_Known):
     """A number."""
 
 
+class Inner(_Known):
+    """One of the inner functions of a shape, by its place (see `closures`)."""
+
+
 class Unsaved(Exception):
     """A value cannot be in a frame; ``words`` says what it is."""
 
@@ -213,6 +217,10 @@ class Outside:
     def has(self, x: Any) -> bool:
         """Whether a list, dict or object is from before the step."""
         return id(x) in self._heap.held
+
+    def has_seen(self, x: Any) -> bool:
+        """Whether an object of any kind is from before the step."""
+        return id(x) in self._heap.seen
 
     def _has_array(self, x: Any) -> bool:
         """Whether an array is from before the step."""

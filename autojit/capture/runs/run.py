@@ -21,6 +21,7 @@ from autojit.tracing.created_arrays import bare
 from autojit.tracing.values import lift
 
 from .borrowed import Borrowed
+from .closures import Shape, taken_apart
 from .messages import CALLED_WITHIN, MAY_BE_ANOTHER, NOT_SAVED
 from .records import Outside, Passed, Record, Static, Unsaved
 from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, same, traced
@@ -91,6 +92,8 @@ class Run:
         self._held: Any = None
         self._callee = 0
         self._passed: dict[int, Any] = {}
+        #: The values of the variables of the function, if it is an inner one (see `closures`).
+        self._closure: tuple[Any, ...] = ()
         #: The key of the call, if its results are kept in a table.
         self.key: tuple[Any, ...] = ()
 
@@ -102,12 +105,13 @@ class Run:
         _local.runs.append(self)
         try:
             if self.version.number < 0:
-                args, kwargs = given[0], dict(given[1])
+                args, kwargs, self._closure = given[0], dict(given[1]), given[2]
                 self._arguments = arrays
                 self._borrowed.note(given, self._outside)
             else:
                 self.skips = self.version.number
-                names, loops, (entry, callee), arguments, passed, self.key, borrowed = given
+                names, loops, (entry, callee), arguments, passed, self._closure, *more = given
+                self.key, borrowed = more
                 self._held = names, list(loops)
                 for x, is_borrowed in zip((*names, *loops), borrowed, strict=False):
                     self._borrowed.note(x if is_borrowed else (), self._outside)
@@ -115,7 +119,9 @@ class Run:
                 self._arguments, self._passed = dict(arguments), dict(passed)
                 args, kwargs = nothing_for(self.version.function)
             self._firsts = {k: x.own for k, x in self._arguments.items()}
-            value = self.version.twin(*args, **kwargs)
+            twin = self.version.twin
+            twin = twin.filled(self._closure) if type(twin) is Shape else twin
+            value = twin(*args, **kwargs)
             if value is not LEFT and value is not UNBOUND:  # else it has been left on all ways
                 self._end(value)
             self._note_changes()
@@ -172,7 +178,9 @@ class Run:
         is_in_loop = bool(self.loops) or loops_around() > self._around
         machine.calls |= {(self.frame, k) for k in (site.number, *([None] if is_in_loop else []))}
         machine.places += _places()
-        arguments = self.saved(bound(f, args, kwargs))
+        given = bound(f, args, kwargs)
+        f, twin, values = taken_apart(machine, self._outside, f, twin)
+        arguments = self.saved((*given, values))
         number = machine.find(f, twin, -1, arguments)
         passed = {k: traced(arguments.objects[k]) for k in machine.versions[number].changed}
         begin = self._site_of_begin()
@@ -182,8 +190,8 @@ class Run:
         mine = dict(self._arguments)
         frame = Static(self.entry if mine else 0), Static(number)
         borrowed = Static(self._borrowed.among((*live, *loops)))
-        given = tuple(live), tuple(loops), frame, mine, passed, self.key, borrowed
-        saved = self.saved(given)
+        held = tuple(live), tuple(loops), frame, mine, passed, self._closure, self.key, borrowed
+        saved = self.saved(held)
         changing = [bare(x) for x in passed.values()]
         if any(saved.objects[k] is x for k in saved.kept for x in changing):
             raise refused(function, MAY_BE_ANOTHER)

@@ -76,6 +76,8 @@ class Machine:
     """What is known about a recursion."""
 
     def __init__(self) -> None:
+        #: The shapes of inner functions that the functions make (see `closures`).
+        self.shapes: list[Any] = []
         #: The functions under ``functools.lru_cache`` with their tables, and one of them whose
         #: arguments cannot be keys.
         self.tables: list[Any] = []

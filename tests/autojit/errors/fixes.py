@@ -1041,9 +1041,8 @@ FIXES: dict[str, tuple[str, str]] = {
     "capture/runs/messages.py: xs = np.array([n, 0.0])": (
         "def s(xs, n):\n    if n < 1: return 0.0\n    xs[0] += n\n    ys = [n, 0.0]\n"
         "    return s(ys, n - 1) + ys[0] + xs[0]\njit(lambda n: s([0.0, 0.0], n))(3.0)",
-        "def s(xs, n):\n    if n < 1: return 0.0\n    xs[0] += n\n    ys = xs\n    L0\n"
-        "    return s(xs, n - 1) + ys[0] + xs[0]\n"
-        "jit(lambda n: s(np.array([0.0, 0.0]), n))(3.0)",
+        "def s(ys, n):\n    if n < 1: return 0.0\n    ys[0] += n\n    L0\n"
+        "    return s(xs, n - 1) + ys[0] + xs[0]\njit(lambda n: s(np.zeros(2), n))(3.0)",
     ),
     "capture/runs/messages.py: …(a, low, high)": (
         "@jit\ndef g(x):\n    v = np.zeros(4)\n    def put(n):\n        part = v[1:]\n"
