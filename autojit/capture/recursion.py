@@ -32,6 +32,8 @@ from autojit.capture.runs.run import Run, active_run, is_running
 from autojit.capture.runs.tables import with_table
 from autojit.capture.runs.versions import Machine, access_of, nothing, refused
 from autojit.capture.state.heap import also_reached
+from autojit.capture.state.one_of import OneOf, alternatives
+from autojit.capture.state.one_of import each as one_by_one
 from autojit.capture.state.sharing import notice
 from autojit.capture.state.state import Before
 from autojit.capture.state.stretch import has_stretch, stretch_in
@@ -186,6 +188,10 @@ class Recursive(PlainRuntime):
         return found
 
     def call_self(self, s: int, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(f) is OneOf:
+            if not all(self._leads_back(each) for each in alternatives(f)):
+                return self.call(f, *args, **kwargs)
+            return one_by_one(f, lambda known: self.call_self(s, known, *args, **kwargs))
         has_cache = type(f) is calls.CACHED
         if has_cache:
             if not calls.is_uncached(f, args, kwargs):
@@ -206,6 +212,9 @@ class Recursive(PlainRuntime):
         result = called_by_itself(function, frame, go)
         notice()
         return result
+
+    def _leads_back(self, f: Any) -> bool:
+        return calls_itself(converted(undecorated(f), type(self)))
 
 
 #: Managers that a run may enter again: they change nothing that the function sees.

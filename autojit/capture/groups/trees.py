@@ -16,6 +16,10 @@ from .cycles import Cycles
 _Key = tuple[int, str]
 _ROOT = 0, ""
 
+#: Among the names by which a function may lead back to itself: it uses such a function as a value,
+#: so calls of its variables and of elements may lead back as well.
+AS_VALUE = "*"
+
 Mangled = Callable[[str], str]
 
 
@@ -41,17 +45,25 @@ def inner_groups(
     """
     root.leads_to = outside
     found = _Functions(root, scopes, outside, mangled)
-    if not found.definitions:
-        return []
     root.leads_to |= found.names_of(_ROOT)
+    root.leads_to |= _as_value(root, root.leads_to, mangled)
     lambdas = []
     for key, statements in found.definitions.items():
         names = found.names_of(key)
         for node in statements:
-            node.leads_to = names
+            node.leads_to = names | _as_value(node, names, mangled)
             if names and isinstance(node, ast.Assign):
                 lambdas.append(node)
     return lambdas
+
+
+def _as_value(node: Any, names: frozenset[str], mangled: Mangled) -> frozenset[str]:
+    """`AS_VALUE`, if one of the names is used, and not called, in a function."""
+    every = list(ast.walk(node)) if names else []
+    called = {id(x.func) for x in every if isinstance(x, ast.Call)}
+    values = (x for x in every if isinstance(x, ast.Name | ast.Attribute) and id(x) not in called
+              and isinstance(x.ctx, ast.Load) and is_path(x))  # fmt: skip
+    return frozenset({AS_VALUE} if any(spelt(x, mangled) in names for x in values) else ())
 
 
 class _Functions:
@@ -73,11 +85,10 @@ class _Functions:
                     owners[id(scope)] = key
         #: The functions that each one reads, by names.
         self._reads: dict[_Key, dict[_Key, str]] = {key: {} for key in (_ROOT, *self.definitions)}
-        if self.definitions:
-            for scope in scopes:
-                self._note(scope, _owner(scope, owners))
-            for key, statements in self.definitions.items():
-                self._note_attributes(key, statements, mangled)
+        for scope in scopes if self.definitions else ():
+            self._note(scope, _owner(scope, owners))
+        for key, statements in self.definitions.items():
+            self._note_attributes(key, statements, mangled)
         self._cycles = Cycles(self._reads.__getitem__)
 
     def _note(self, scope: Any, around: _Key) -> None:

@@ -34,7 +34,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from autojit.capture.groups.trees import is_path, spelt
+from autojit.capture.groups.trees import AS_VALUE, is_path, spelt
 
 from .build import (
     Block,
@@ -367,7 +367,19 @@ _REWRITE: dict[type, Callable[[SelfCalls, Any, Block], None]] = {
 }  # fmt: skip
 
 
-def calls_of(names: frozenset[str], mangled: Callable[[str], str]) -> Callable[[ast.Call], bool]:
+def calls_of(
+    names: frozenset[str], variables: set[str], mangled: Callable[[str], str]
+) -> Callable[[ast.Call], bool]:
     """A test whether a call may lead back to a function, by the names of functions that may, with
-    attributes."""
-    return lambda call: is_path(call.func) and spelt(call.func, mangled) in names
+    attributes, and by those of its variables, which may be such functions."""
+    if AS_VALUE not in names:
+        variables = set()
+
+    def is_self(call: ast.Call) -> bool:
+        func = call.func
+        if is_path(func):
+            found = spelt(func, mangled)
+            return found in names or found in variables
+        return isinstance(func, ast.Subscript) and AS_VALUE in names
+
+    return is_self

@@ -77,7 +77,7 @@ class Statements(Assignments):
     def _leads_back(self, node: Any) -> Callable[[ast.Call], bool]:
         """A test whether a call may lead back to this function."""
         names: frozenset[str] = getattr(node, "leads_to", frozenset())
-        return calls_of(names, self.context.mangled)
+        return calls_of(names, self.scope.locals, self.context.mangled)
 
     def _begin(self, node: Any, kept: set[str]) -> list[ast.stmt]:
         """The first statement of a function that calls itself."""

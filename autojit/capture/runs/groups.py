@@ -193,8 +193,11 @@ def _attributes(value: Any) -> dict[str, Any]:
     return held if type(held) is dict else {}
 
 
+_FUNCTIONS = frozenset((FunctionType, MethodType, CACHED))
+
+
 def _called(value: Any) -> Iterator[Member]:
-    """The function that a call of a value runs."""
+    """The function that a call of a value runs; for a list or dict, those of its elements."""
     kind = type(value)
     if kind is FunctionType:
         yield Member(value, None)
@@ -205,6 +208,9 @@ def _called(value: Any) -> Iterator[Member]:
     elif isinstance(value, CompiledFunction) or numba_kind(kind) == "function":
         inner = undecorated(value)
         yield from _called(inner) if inner is not value else ()
+    elif kind in (list, tuple, dict):
+        elements = value.values() if kind is dict else value
+        yield from (x for each in elements if type(each) in _FUNCTIONS for x in _called(each))
 
 
 def _of_class(cls: Any, attributes: tuple[str, ...]) -> Iterator[Member]:
