@@ -265,7 +265,9 @@ def _held(run: Run, it: Any, is_unrolled: bool) -> Any:
         return it if is_unrolled else ("range", it.start, it.step, len(it))
     if isinstance(it, TracedRange):
         return "range", it.start, it.step, it.count()
-    if isinstance(it, (list, Tracer, np.ndarray)):
+    if isinstance(it, Tracer):
+        return run.apart(it)
+    if isinstance(it, (list, np.ndarray)):
         return it
     if not is_finite(it):
         raise refused(run.version.function, NOT_SAVED, what="an iterator")

@@ -57,8 +57,8 @@ from .values.unbound import checked
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
-    "This works if functions call each other by their names, or as methods of `self`, but not if "
-    "a call goes through an argument or `functools.partial`.\n"
+    "This works if functions call themselves and each other by their names, or as methods of "
+    "`self`, but not if they get each other as arguments, as in `map(f, x)`.\n"
     "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"

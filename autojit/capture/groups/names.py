@@ -33,6 +33,12 @@ def references_of(code: CodeType) -> tuple[Reference, ...]:
     return found
 
 
+def has_references(code: CodeType) -> bool:
+    """Whether the references of a function have been found."""
+    known = _references.get(id(code))
+    return known is not None and known[0] is code
+
+
 def first_of(code: CodeType) -> str | None:
     """The first parameter of a function."""
     return code.co_varnames[0] if code.co_argcount >= _HAS_PARAMETERS else None

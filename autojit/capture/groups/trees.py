@@ -43,7 +43,12 @@ def inner_groups(
     ``outside`` are the names, with attributes, that lead back to the root. Returns the assignments
     of lambdas to names by which they call each other, or themselves.
     """
-    root.leads_to = outside
+    scopes = list(scopes)
+    loads = set[str]().union(*(scope.loads for scope in scopes))
+    root.leads_to = frozenset(x for x in outside if x.partition(".")[0] in loads)
+    if len(scopes) == 1:
+        root.leads_to |= _as_value(root, root.leads_to, mangled)
+        return []
     found = _Functions(root, scopes, outside, mangled)
     root.leads_to |= found.names_of(_ROOT)
     root.leads_to |= _as_value(root, root.leads_to, mangled)

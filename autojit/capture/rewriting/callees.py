@@ -34,6 +34,8 @@ _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.se
 PUSHED = "__aj_pushed__"
 #: The results of `is_users`, by file.
 _users: dict[str, bool] = {}
+#: The results of `is_installed`, by file.
+_installed: dict[str, bool] = {}
 _BUILTIN = BuiltinFunctionType
 _object_new, _object_init = object.__new__, object.__init__
 
@@ -59,7 +61,10 @@ def is_users_file(file: str) -> bool:
 
 def is_installed(file: str) -> bool:
     """Whether a file belongs to an installed package."""
-    return any(part in file for part in _PACKAGES)
+    known = _installed.get(file)
+    if known is None:
+        known = _installed[file] = any(part in file for part in _PACKAGES)
+    return known
 
 
 def converted(function: Any, runtime: type) -> Any:

@@ -283,7 +283,8 @@ class SelfCalls:
         last = max((k for k, has in enumerate(calls) if has), default=-1)
         for k, (holder, key) in enumerate(found[: last + 1]):
             value = self._expression(part(holder, key), out)
-            if k < last and key != "func" and not self._is_steady(value):
+            is_bound = key == "func" and not isinstance(value, ast.Subscript)
+            if k < last and not is_bound and not self._is_steady(value):
                 value = self._held(value, out)
             set_part(holder, key, value)
         return self._called(node, out) if self._is_self(node) else node

@@ -203,7 +203,8 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
         found.node = as_function(found.node, "__aj_lambda")
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
     context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)
-    scopes, lambdas = _scopes(found, recipe.leaving, context.mangled)
+    scopes, lambdas = _scopes(found, recipe.leaving | _own_names(found, code, context.mangled),
+                              context.mangled)  # fmt: skip
     context.has_walrus = scopes.has_walrus
     root = Statements(context, found.node.scope)  # type: ignore[union-attr]
     context.has_class = "__class__" in code.co_freevars
@@ -222,9 +223,6 @@ def _scopes(
     """The scopes of a tree; and the names and lines of the lambdas in it that have become
     definitions, as they call themselves or each other."""
     scopes = Scopes(found.node)
-    if isinstance(found.node, ast.FunctionDef):
-        first = first_parameter(found.node.args)
-        leaving |= {found.node.name, f"{first}.{mangled(found.node.name)}"}
     chosen = inner_groups(found.node, scopes.all, leaving, mangled)
     if not chosen:
         return scopes, frozenset()
@@ -233,6 +231,17 @@ def _scopes(
     scopes = Scopes(found.node)
     inner_groups(found.node, scopes.all, leaving, mangled)
     return scopes, frozenset(without.found)
+
+
+def _own_names(found: Found, code: CodeType, mangled: Callable[[str], str]) -> Leaving:
+    """The names by which a function calls itself, whatever they stand for."""
+    node = found.node
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    around = code.co_qualname.rpartition(".")[0]
+    if not around or around.endswith("<locals>"):
+        return frozenset({node.name})
+    return frozenset({f"{first_parameter(node.args)}.{mangled(node.name)}"})
 
 
 def _compiled(found: Found, code: CodeType, lambdas: frozenset[tuple[str, int]]) -> CodeType:

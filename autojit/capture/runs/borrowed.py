@@ -1,7 +1,7 @@
 """Lists and dicts that a recursive call gets from its caller's frame.
 
 A frame holds their elements, so the call has copies of them. It may read these, and pass them on.
-If it changes or returns one, the caller would not see that, and the recursion is refused.
+If it changes, returns or stores one, the caller would not see that, and the recursion is refused.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class _Borrowed(NamedTuple):
 class Borrowed:
     """The lists and dicts of callers that one run has copies of."""
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
+    def __init__(self, function: Any, outside: Outside) -> None:
+        self._function, self._outside = function, outside
         self._held: dict[int, _Borrowed] = {}
 
-    def note(self, value: Any, outside: Outside) -> None:
+    def note(self, value: Any) -> None:
         """Note the containers in a value, except those that are there before the recursion."""
         for _, x in containers(value):
-            if not outside.has(x):
+            if not self._outside.has(x):
                 self._held[id(x)] = _Borrowed(x, contents(x))
 
     def among(self, values: Iterable[Any]) -> list[bool]:
@@ -44,10 +44,12 @@ class Borrowed:
         return [any(id(x) in self._held for _, x in containers(value)) for value in values]
 
     def check(self, result: Any = ()) -> None:
-        """Raise CaptureError if one has changed, or is a part of the result."""
+        """Raise CaptureError if one has changed, or if others than the call have it: it is a part
+        of the result, or in an object from outside."""
         if not self._held:
             return
         is_changed = any(not is_same_content(contents(x.container), x.before)
                          for x in self._held.values())  # fmt: skip
-        if is_changed or any(self.among([result])):
+        is_elsewhere = not self._outside.elsewhere().isdisjoint(self._held)
+        if is_changed or is_elsewhere or any(self.among([result])):
             raise refused(self._function, CHANGED_LIST)

@@ -11,12 +11,20 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from autojit.capture.calls.caches import CACHED
 from autojit.capture.groups.cycles import Cycles
-from autojit.capture.groups.names import Reference, first_of, names_of, references_of
+from autojit.capture.groups.names import (
+    Reference,
+    first_of,
+    has_references,
+    names_of,
+    references_of,
+)
 from autojit.capture.rewriting.callees import LIBRARIES, is_installed, is_users
 from autojit.capture.rewriting.twins import is_twin_code
 from autojit.dispatch.compiled import CompiledFunction
@@ -31,14 +39,12 @@ _LATER = 0x20 | 0x80 | 0x100 | 0x200
 class Member(NamedTuple):
     """A function, and the class of its object if it is a method."""
 
-    function: FunctionType
+    function: Any
     owner: Any
 
-    def __hash__(self) -> int:
-        return hash((id(self.function), id(self.owner)))
 
-    def __eq__(self, other: Any) -> bool:
-        return self.function is other.function and self.owner is other.owner
+#: A member by the identities of its parts.
+_Key = tuple[int, int]
 
 
 class _Local(threading.local):
@@ -53,7 +59,8 @@ def leaving(function: FunctionType, owner: Any) -> frozenset[str]:
     """The names, with attributes, by which a function may lead back to itself."""
     trace = current_trace()
     groups = _Groups() if trace is None else _known(trace.unrolled)
-    return groups.names_of(Member(function, owner))
+    known = groups.names.get((id(function), id(owner)))
+    return groups.found(Member(function, owner)) if known is None else known
 
 
 def _known(key: Any) -> _Groups:
@@ -72,75 +79,75 @@ def undecorated(f: Any) -> Any:
 
 
 class _Groups:
-    """The groups of the functions that have been asked for.
-
-    They are found twice: by all names of a function, whatever these stand for in it, and then, for
-    functions that seem to be in a group, by the names and attributes that it really reads.
-    """
+    """The groups of the functions that have been asked for."""
 
     def __init__(self) -> None:
-        self._names: dict[Member, frozenset[str]] = {}
-        self._likely = Cycles(_named)
-        self._certain = Cycles(self._referred)
+        #: The names by which each function may lead back to itself.
+        self.names: dict[_Key, frozenset[str]] = {}
+        #: The functions, which this keeps alive.
+        self._members: dict[_Key, Member] = {}
+        #: The functions that the references of each one stand for.
+        self._targets: dict[_Key, list[tuple[Reference, _Key]]] = {}
+        self._cycles = Cycles(self._following)
 
-    def names_of(self, member: Member) -> frozenset[str]:
-        known = self._names.get(member)
-        if known is None:
-            known = self._names[member] = self._found(member)
-        return known
+    def found(self, member: Member) -> frozenset[str]:
+        """The names of a function that has not been asked for."""
+        key = self._key(member)
+        names = _NOTHING
+        if _is_followed(member.function):
+            group = self._cycles.around(key)
+            names = frozenset(".".join(name) for name, x in self._targets[key] if x in group)
+        self.names[key] = names
+        return names
 
-    def _found(self, member: Member) -> frozenset[str]:
-        if not _is_followed(member.function):
-            return _NOTHING
-        group = self._likely.around(member)
-        if len(group) == 1 and member not in _named(member):
-            return _NOTHING
-        group = self._certain.around(member)
-        code = member.function.__code__
-        return frozenset(".".join(found) for found in references_of(code)
-                         if any(x in group for x in _targets(member, found)))  # fmt: skip
+    def _key(self, member: Member) -> _Key:
+        key = id(member.function), id(member.owner)
+        self._members[key] = member
+        return key
 
-    def _referred(self, member: Member) -> Iterator[Member]:
-        group = self._likely.around(member)
-        for found in references_of(member.function.__code__):
-            yield from (x for x in _targets(member, found) if x in group)
+    def _following(self, key: _Key) -> list[_Key]:
+        found = self._targets[key] = [
+            (name, self._key(x)) for name, x in _targets(self._members[key])
+        ]
+        return [x for _, x in found]
 
 
 # -- from names to functions ---------------------------------------------------------------------
 
 
-def _named(member: Member) -> list[Member]:
-    """The functions that a function may refer to, by its names."""
-    function, found = member.function, list[Member]()
-    names = names_of(function.__code__)
-    cells = _cells(function)
-    for name in names:
-        value = cells.get(name, function.__globals__.get(name))
-        if value is None or type(value) in _PLAIN:
-            continue
-        found += _values(value, ())
-        if _has_methods(value):
-            found += (x for each in names for x in _values(value, (each,)))
-    if member.owner is not None:
-        found += (x for name in names for x in _of_class(member.owner, (name,)))
-    return [x for x in found if _is_near(member, x)]
+def _targets(member: Member) -> Iterator[tuple[Reference, Member]]:
+    """The functions that the references of a function stand for now."""
+    function = member.function
+    code, space, cells = function.__code__, function.__globals__, _cells(function)
+    if not (has_references(code) or member.owner is not None or _may_refer(code, space, cells)):
+        return
+    first = first_of(code)
+    for reference in references_of(code):
+        name = reference[0]
+        if name == first and name not in cells:
+            found = _of_class(member.owner, reference[1:])
+        else:
+            value = cells[name] if name in cells else space.get(name)
+            if value is None or type(value) in _PLAIN or value is np:
+                continue
+            found = _values(value, reference[1:])
+        for x in found:
+            if _is_near(function, x.function):
+                yield reference, x
 
 
-def _targets(member: Member, reference: Reference) -> list[Member]:
-    """The functions that a reference of a function stands for now."""
-    function, (first, *attributes) = member.function, reference
-    cells = _cells(function)
-    if first == first_of(function.__code__) and first not in cells:
-        found = _of_class(member.owner, tuple(attributes))
-    else:
-        found = _values(cells.get(first, function.__globals__.get(first)), tuple(attributes))
-    return [x for x in found if _is_near(member, x)]
+def _may_refer(code: CodeType, space: dict[str, Any], cells: dict[str, Any]) -> bool:
+    """Whether a name of a function stands for something that may lead to a function."""
+    values = [space.get(name) for name in names_of(code)]
+    return any(type(x) not in _PLAIN and x is not np for x in (*values, *cells.values()))
 
 
 def _cells(function: FunctionType) -> dict[str, Any]:
     """The variables of outer functions that are bound."""
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+    found = dict[str, Any]()
+    if function.__closure__ is None:
+        return found
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
         try:
             found[name] = cell.cell_contents
         except ValueError:  # the outer function has not come to it yet
@@ -237,14 +244,12 @@ def _is_followed(function: FunctionType) -> bool:
     return not code.co_flags & _LATER and is_users(function) and not is_twin_code(code)
 
 
-def _is_near(member: Member, other: Member) -> bool:
-    """Whether a function may lead back: it is the user's own, or of the same package."""
-    if not _is_followed(other.function):
+def _is_near(a: FunctionType, b: FunctionType) -> bool:
+    """Whether the second function may lead back to the first one: it is the user's own, or of the
+    same package."""
+    if not _is_followed(b):
         return False
-    a, b = member.function, other.function
-    if not is_installed(b.__code__.co_filename):
-        return True
-    return _package(a) == _package(b)
+    return not is_installed(b.__code__.co_filename) or _package(a) == _package(b)
 
 
 def _package(function: FunctionType) -> str:

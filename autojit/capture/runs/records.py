@@ -39,7 +39,7 @@ class _Known:
 
     __slots__ = ("number",)
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: Any) -> None:
         self.number = number
 
     def __eq__(self, other: Any) -> bool:
@@ -58,7 +58,7 @@ class Passed(_Known):
 
 
 class Static(_Known):
-    """A number."""
+    """A number, or numbers."""
 
 
 class Inner(_Known):
@@ -169,7 +169,7 @@ class Outside:
         mine = [id(x) for _, x in containers(value) if not self.has(x)]
         if len(set(mine)) < len(mine):
             raise Unsaved("a list or dict that the function makes and that has two names")
-        elsewhere = self._elsewhere()
+        elsewhere = self.elsewhere()
         if not elsewhere.isdisjoint(mine):
             raise Unsaved("a list or dict that the function makes and that has two names")
         leaves, structure = pytrees.flatten(self._frozen(value))
@@ -180,7 +180,7 @@ class Outside:
                 self._check(leaf)
             elif _is_boxed(leaf):
                 x = bare(leaf)
-                if id(_root(x)) in elsewhere:
+                if id(_root(x)) in elsewhere and not self._has_array(_root(x)):
                     raise Unsaved("an array that the function makes and that is in a list as well")
                 leaf = _known_array(x, objects, passed or {}) or leaf
                 if not isinstance(leaf, _Known):
@@ -196,14 +196,14 @@ class Outside:
 
     def _others(self, x: Any, every: Sequence[Any]) -> Iterator[Any]:
         """The arrays with which an array shares memory, or may, if the frame or others see them."""
-        root = _root(x)
-        if root is not x and self._has_array(root):
-            yield root
+        root, source = _root(x), self.source_of(x)
+        if source is not None:
+            yield source
         yield from (y for y in every if y is not x and _root(y) is root)
         if isinstance(x, Tracer):
             yield from (y for y in peers(here(x)) if y is not FOREIGN)
 
-    def _elsewhere(self) -> set[int]:
+    def elsewhere(self) -> set[int]:
         """The arrays, lists and dicts that are now in objects from outside, by identity."""
         found = set[int]()
         for x, _ in self._heap.held.values():
@@ -221,6 +221,11 @@ class Outside:
     def has_seen(self, x: Any) -> bool:
         """Whether an object of any kind is from before the step."""
         return id(x) in self._heap.seen
+
+    def source_of(self, x: Any) -> Any:
+        """The array from before the step of which an array is a view, or None."""
+        root = _root(x)
+        return root if root is not x and self._has_array(root) else None
 
     def _has_array(self, x: Any) -> bool:
         """Whether an array is from before the step."""

@@ -18,6 +18,7 @@ from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .borrowed import Borrowed
@@ -75,7 +76,7 @@ class Run:
         self._outside = Outside(Heap(reached()), around)
         self._around = loops_around()
         #: The lists and dicts of callers that it has copies of.
-        self._borrowed = Borrowed(self.version.function)
+        self._borrowed = Borrowed(self.version.function, self._outside)
         #: The number of the call at which it continues, until it comes there; else None.
         self.skips: int | None = None
         #: Whether the function has just been left at a call.
@@ -107,14 +108,14 @@ class Run:
             if self.version.number < 0:
                 args, kwargs, self._closure = given[0], dict(given[1]), given[2]
                 self._arguments = arrays
-                self._borrowed.note(given, self._outside)
+                self._borrowed.note(given)
             else:
                 self.skips = self.version.number
                 names, loops, (entry, callee), arguments, passed, self._closure, *more = given
                 self.key, borrowed = more
                 self._held = names, list(loops)
                 for x, is_borrowed in zip((*names, *loops), borrowed, strict=False):
-                    self._borrowed.note(x if is_borrowed else (), self._outside)
+                    self._borrowed.note(x if is_borrowed else ())
                 self.entry, self._callee = entry, callee
                 self._arguments, self._passed = dict(arguments), dict(passed)
                 args, kwargs = nothing_for(self.version.function)
@@ -170,6 +171,16 @@ class Run:
         if is_vague:
             self.machine.vague |= {t.type for t in record.types if t.type.shape}
         return record
+
+    def apart(self, x: Tracer) -> Tracer:
+        """An array as a loop holds it: a view of one from outside as a copy, which may then not
+        change."""
+        source = self._outside.source_of(x)
+        if source is None:
+            return x
+        self.machine.seen.append(source)
+        copied: Tracer = x.copy()
+        return copied
 
     def leave(self, site: Site, f: Any, twin: Any, args: Any, kwargs: Any) -> Any:
         """Leave the function at a recursive call."""

@@ -36,6 +36,8 @@ class Recursive:
         self.kinds = {"go": self.pick("number", "number", "number", "pair", "array")}
         #: The function that is being written, and those that it may call.
         self.name, self.others = "go", ["go"]
+        #: The lists that are passed on.
+        self.lists = ["xs", "xs", "log"]
         self.indent = 2
         self.in_loop = False
 
@@ -52,6 +54,7 @@ class Recursive:
         self.put("nonlocal count, s, w" if self.rng.random() < 0.3 else "nonlocal count, s")
         self.put(f"t = {self.number()}")
         self.put("q = v * 0.5")
+        self.begins()
         if ends:
             self.block("if m < 1:", self.rng.randrange(2), self.result(), calls=False)
         for _ in range(self.rng.randrange(3, 7)):
@@ -61,6 +64,9 @@ class Recursive:
         self.put(self.result())
         inner = "\n".join(self.lines)
         return f"    def {self.name}(m, p, v, xs):\n{inner}\n"
+
+    def begins(self) -> None:
+        """Write what a function begins with."""
 
     def text(self) -> str:
         return self.program(self.body())
@@ -101,7 +107,7 @@ class Recursive:
         m = self.pick("m - 1", "m - 1", "m - 1.5", "m // 2 - 0.5", "min(m, 4) - 1")
         v = self.pick("v", "v", "w", "u", "q", "v + 1.0", "x")
         name = self.rng.choice(self.others) if len(self.others) > 1 else self.others[0]
-        made = f"{name}({m}, {self.number(2)}, {v}, {self.pick('xs', 'xs', 'log')})"
+        made = f"{name}({m}, {self.number(2)}, {v}, {self.pick(*self.lists)})"
         return made + {"number": "", "pair": "[0]", "array": "[1]"}[self.kinds[name]]
 
     def number(self, depth: int = 0) -> str:
@@ -183,6 +189,8 @@ class Group(Recursive):
         names = ["go", "on", "up"][: self.rng.choice((2, 2, 3))]
         for name in names[1:]:
             self.kinds[name] = self.pick("number", "number", "number", "pair", "array")
+        self.lists += ["e"] if self.rng.random() < 0.3 else []
+        self.kinds |= {"via": "number"}
         written = []
         for k, name in enumerate(names):
             self.name, self.calls = name, self.rng.choice((1, 2) if k else (1, 2, 2))
@@ -193,3 +201,19 @@ class Group(Recursive):
                 self.others = ["go"]
             written.append(self.body(ends=ends))
         return self.program("".join(written))
+
+    def begins(self) -> None:
+        self.put("e = [t, p]")
+        if self.rng.random() < 0.3:  # an inner function that leads back
+            other = self.others[0]
+            self.put("def via(k, p, u, xs):")
+            self.indent += 1
+            self.block("if k > 3:", 0, f"return via(k - 1, p * 0.5, {self.pick('u', 'v')}, xs) + t")
+            last = {"number": "", "pair": "[0]", "array": "[1]"}[self.kinds[other]]
+            self.put(f"return {other}(k - 0.5, p, u, xs){last} * {self.pick('m', 't', 'q[0]')}")
+            self.indent -= 1
+            self.others = [*self.others, "via"]
+
+    def number(self, depth: int = 0) -> str:
+        made = super().number(depth)
+        return f"({made})" if " if " in made else made
