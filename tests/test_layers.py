@@ -254,7 +254,7 @@ FLOORS = (
     "solvers interception", "capture", "capture.results", "capture.runs", "capture.blocks",
     "capture.calls", "capture.calls.numbers", "capture.lists", "capture.values", "capture.state",
     "capture.users",
-    "capture.rewriting",
+    "capture.rewriting", "capture.groups",
     "scipy.fft scipy.special", "devices", "callbacks control_flow dispatch scipy",
     "explanations", "notebook.html",
     "functions.polynomials functions.shapes functions.signals functions.statistics",

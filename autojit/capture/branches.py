@@ -15,7 +15,7 @@ from autojit.capture.state.aliases import (
     without_value,
 )
 from autojit.capture.state.holders import is_object
-from autojit.capture.state.kept import Kept, Same, thawed
+from autojit.capture.state.kept import Kept, Same, thawed, zero
 from autojit.capture.state.kinds import Elements, elements_of
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import assume, implied
@@ -40,7 +40,7 @@ from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
 from autojit.session.frames import is_internal
 from autojit.staging.bodies import Body, merged
-from autojit.staging.trace_function import LeafType
+from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import assign, keep, lose
 from autojit.tracing.blocks import here
 from autojit.tracing.context import current_trace
@@ -187,6 +187,7 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
             known.append(None)
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
+        unread = [way.is_dead or v is LEFT for way, v in zip(ways, values, strict=True)]
         values = read_where_left(
             values, [way.block.trace for way in ways], is_internal=key.name in site.internal
         )
@@ -204,8 +205,8 @@ def _emit(held: Tracer, ways: Sequence[Way], before: Before) -> None:
         states[k] = values
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
-        for mine, tree in zip(leaves, trees, strict=True):
-            mine.extend(tree.arrays)
+        for mine, tree, is_unread in zip(leaves, trees, unread, strict=True):
+            mine.extend(_without_made(tree.arrays, ways) if is_unread else tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
         known.append(of_stretches(values))
@@ -319,6 +320,16 @@ def _end(way: Way, k: Any, key: Key, before: Before, ways: Sequence[Way]) -> Any
         (other,) = (w for w in ways if w is not way)
         return without_value(other.changes[k][1])
     return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
+
+
+def _without_made(arrays: Sequence[Any], ways: Sequence[Way]) -> list[Any]:
+    """The arrays and numbers of a value that nobody reads on this way, with zeros in place of those
+    that a way has made: they are parts of an object that the other way has made."""
+    traces = [way.block.trace for way in ways]
+    return [
+        zero(leaf_type(x)) if isinstance(x, Tracer) and any(x.owner is t for t in traces) else x
+        for x in arrays
+    ]
 
 
 def _of_roots(way: Way, roots: dict[int, Tracer]) -> list[Value]:

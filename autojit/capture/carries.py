@@ -28,6 +28,7 @@ from autojit.capture.state.state import (
 )  # fmt: skip
 from autojit.errors import CaptureError, raised
 from autojit.ir.core.program import Value
+from autojit.staging import pytrees
 from autojit.staging.trace_function import leaf_type
 from autojit.tracing.blocks import is_around
 from autojit.tracing.hooks import hooks
@@ -159,10 +160,8 @@ def _is_there(value: Any) -> bool:
 def _is_same(taken: Any, end: Any) -> bool:
     if taken is end:
         return True
-    a, b = tree_of(taken), tree_of(end)
-    return a.structure == b.structure and all(
-        x is y for x, y in zip(a.leaves, b.leaves, strict=True)
-    )
+    (mine, first), (others, second) = pytrees.flatten(taken), pytrees.flatten(end)
+    return first == second and all(x is y for x, y in zip(mine, others, strict=True))
 
 
 def _could_be(first: Any, end: Any) -> bool:

@@ -8,6 +8,8 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from autojit.capture.state.heap import Spent, also_reached
+from autojit.capture.state.resized import check_counted
+from autojit.capture.state.sharing import notice
 from autojit.capture.state.state import Access, Before
 from autojit.capture.state.stretch import has_stretch, stretch_in
 from autojit.errors import raised
@@ -20,7 +22,8 @@ from .branches import capture_branch
 from .calls import item as item_of
 from .calls.logic import and_, not_
 from .lists.elements import add
-from .lists.lazy import Count, Generated, Lazy, Pending, Perhaps, packed, refusing
+from .lists.lazy import Pending, Perhaps, packed
+from .lists.resumable import ENDED, Lazy, generator
 from .lists.stretches import Stretched, watching
 from .loop import Loop
 from .loop_ops import emit
@@ -40,7 +43,7 @@ def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: b
 
 
 def _elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
-    if isinstance(it, Generated) and not it.started:
+    if isinstance(it, generator):
         return _of_generated(made, it, access, is_list=is_list)
     sequence = sequence_of(it)
     is_counted = sequence is None or not isinstance(sequence.length, Tracer)
@@ -54,12 +57,11 @@ def _elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: 
 
     if is_list:
         return collected()
-    plain = (x for x in made(it) if x is not ABSENT) if is_counted else refusing()
     is_open = sequence is not None and not (is_counted or sequence.lists)
-    return Pending(collected, plain, it, made, is_open=is_open)
+    return Pending(collected, it, made, is_open=is_open)
 
 
-def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -> Any:
+def _of_generated(made: Made, it: generator, access: Access, *, is_list: bool) -> Any:
     """The result of a comprehension over a generator."""
 
     def collected() -> list[Any]:
@@ -75,7 +77,7 @@ def _of_generated(made: Made, it: Generated, access: Access, *, is_list: bool) -
 
     if is_list:
         return collected()
-    return Pending(collected, (x for x in made(it) if x is not ABSENT), it, made)
+    return Pending(collected, it, made)
 
 
 def _over(sequence: Sequence, made: Made, access: Access) -> list[Any]:
@@ -131,20 +133,20 @@ def run_otherwise(runtime: Any, it: Any, loop: Steps) -> bool:
 
 def is_lazy(it: Any) -> bool:
     """Whether a loop over an iterable runs differently than in Python."""
-    return type(it) is Count or (isinstance(it, Lazy) and not it.started)
+    return isinstance(it, Lazy)
 
 
 def run_through(runtime: Any, it: Any, loop: Steps) -> None:
-    """Run a loop over a generator, a generator expression or ``itertools.count()``."""
-    if type(it) is Count:
-        _count(runtime, it, loop)
-    elif isinstance(it, Generated):
+    """Run a loop over a generator or a generator expression."""
+    if isinstance(it, generator):
         _hand_on(it, loop)
+    elif it.started:
+        _hand_on(it.steps, loop)
     else:
         _each_step(runtime, it, loop)
 
 
-def _hand_on(it: Generated, loop: Steps) -> None:
+def _hand_on(it: generator, loop: Steps) -> None:
     """Run a loop over a generator, which calls the loop's body with each value that it yields."""
 
     def consume(value: Any) -> Any:
@@ -152,8 +154,12 @@ def _hand_on(it: Generated, loop: Steps) -> None:
         loop.body()
         return False if loop.go_on is None else not_(loop.go_on())
 
+    site = loop.access.site
     with also_reached((loop.item, loop.body, loop.go_on)):
-        it.push(consume)
+        stops = not it.is_alone and (site.may_stop or site.text in site.reads)
+        it.push(consume, stops=stops)
+    if loop.go_on is None:
+        it.place = ENDED
 
 
 def _each_step(runtime: Any, it: Pending, loop: Steps) -> None:
@@ -178,26 +184,15 @@ def _each_step(runtime: Any, it: Pending, loop: Steps) -> None:
     )
 
 
-def _count(runtime: Any, it: Count, loop: Steps) -> None:
-    """Run a loop over ``itertools.count()``, which something in the loop ends."""
-    counter = [it.first]
-    it.spend()
+def noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
+    """The first part of a step, which follows the iterator's own work."""
 
-    def counted() -> None:
-        number = counter[0]
-        counter[0] = number + it.step
-        loop.item(number)
-        loop.body()
+    def begun(value: Any) -> None:
+        notice()
+        check_counted(lists)
+        item(value)
 
-    access = loop.access
-    with also_reached(counter):
-        runtime.loop_while(
-            loop.site, loop.go_on or _always, counted, access.get, access.put, access.seen
-        )
-
-
-def _always() -> bool:
-    return True
+    return begun
 
 
 # -- loops over lists that their steps lengthen or shorten ------------------------------------

@@ -30,7 +30,7 @@ from autojit.capture.runs.run import Run
 from autojit.capture.runs.versions import Machine, access_of, bound, refused, stack_of
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Heap, also_reached, reached
-from autojit.capture.state.state import zero
+from autojit.capture.state.kept import zero
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.trace_function import LeafType
@@ -55,15 +55,9 @@ class Again(BaseException):
     """A step has shown something new about the recursion. No `except Exception` stops it."""
 
 
-def compiled(
-    f: Any, args: Any, kwargs: Any, twin: Any, reached: Any = None, *, lacks_table: bool = False
-) -> Any:
-    """Call a function as a loop; raise CaptureError if it cannot be one.
-
-    ``reached`` are more objects that its twin may change. With ``lacks_table``, its calls may be so
-    many that Python's function has a cache.
-    """
-    machine, lists, given = Machine(reached), Lists(), bound(f, args, kwargs)
+def compiled(machine: Machine, f: Any, args: Any, kwargs: Any, twin: Any) -> Any:
+    """Call a function as a loop; raise CaptureError if it cannot be one."""
+    lists, given = Lists(), (*bound(f, args, kwargs), ())
     try:
         while True:
             machine.has_more = False
@@ -71,8 +65,8 @@ def compiled(
                 found = _Looped(machine, f, twin, given).emitted(lists)
             except Again:
                 continue
-            if lacks_table and len(machine.calls) > 1:
-                raise refused(f, NO_TABLE)
+            if machine.without_table is not None and machine.has_branches():
+                raise refused(machine.without_table, NO_TABLE)
             return found
     except BaseException:
         lists.put_back()
@@ -86,7 +80,8 @@ class _Looped:
 
     def __init__(self, machine: Machine, f: Any, twin: Any, given: Any) -> None:
         self.machine, self.function = machine, f
-        self._reached = f, twin, given, [v.twin for v in machine.versions], machine.reached
+        made = [(x.twin, x.table) for x in machine.tables], [x.function for x in machine.shapes]
+        self._reached = f, twin, given, [v.twin for v in machine.versions], made
         trace = current_trace()
         assert trace is not None
         self.around = trace

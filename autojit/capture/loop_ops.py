@@ -14,9 +14,10 @@ from autojit.capture.state.kinds import given
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner
 from autojit.capture.state.origins import Slot
+from autojit.capture.state.resized import Resized
 from autojit.capture.state.sharing import containers, notice, relate_containers
 from autojit.capture.state.sharing import lose as lose_containers
-from autojit.capture.state.state import Key, note, tree_of, with_leaders
+from autojit.capture.state.state import Before, Key, note, tree_of, with_leaders
 from autojit.capture.state.stretch import bounded
 from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.declaration import full
@@ -44,8 +45,9 @@ from .loops import trace_if_begun
 from .truth import truth, truth_of, unknown
 
 
-class RaisingTest(CaptureError):
-    """The test of a loop may raise an exception when the compiled code runs."""
+class ActingTest(CaptureError):
+    """The test of a loop may raise an exception when the compiled code runs, or changes
+    something, so it must be a part of the steps."""
 
 
 def emit(captured: Captured) -> None:
@@ -252,7 +254,9 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
             held.append(_asked(captured, rest))
             if condition.trace.checks:
                 words = _RAISING.format(condition.trace.checks[0][1].error)
-                raise RaisingTest(with_place(words, loop.access.source))
+                raise ActingTest(with_place(words, loop.access.source))
+            if condition.changed:
+                raise ActingTest(with_place(_CHANGING, loop.access.source))
         checks = len(operands) - len(captured.roots) - sum(len(c.types) for c in captured.carries)
         held += [x.own for x in rest[len(rest) - checks :]] if checks else []
         result = held[0]
@@ -275,6 +279,7 @@ def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Se
 
 
 _RAISING = "The condition of a loop may raise an exception when the compiled code runs: {}."
+_CHANGING = "The condition of a loop changes something."
 
 
 def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
@@ -295,9 +300,24 @@ def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
         for x, made in zip(captured.roots, inputs[start:], strict=False):
             stands_for(x, made.own, made.owner)
         assert loop.holds is not None
-        return truth_of(loop.holds()).value
+        here = Before(loop.access)
+        result = truth_of(loop.holds()).value
+        if _is_changed(here):
+            raise ActingTest(with_place(_CHANGING, loop.access.source))
+        return result
     finally:
         before.restore()
+
+
+def _is_changed(here: Before) -> bool:
+    """Whether names, or what they reach, have changed."""
+    mark = len(raised.errors or ())
+    try:
+        here.check_lengths(grow=False)
+        return bool(here.changes())
+    except (CaptureError, Resized):
+        del (raised.errors or [])[mark:]
+        return True
 
 
 def _counted(program: Any) -> Any:
@@ -329,14 +349,16 @@ def emit_begun(loop: Loop) -> None:
         emit(found)
 
 
-def emit_tested(loop: Loop, test: Callable[[], Any], record: Callable[[Loop], None]) -> None:
-    """Record a ``while`` with ``record``. If its test may raise an exception, each step ends with
-    the test, so that the exception is one of the step."""
+def emit_tested(
+    loop: Loop, test: Callable[[], Any], begins: Any, record: Callable[[Loop], None]
+) -> None:
+    """Record a ``while`` with ``record``. If its test may raise an exception, or changes something,
+    each step ends with the test, as a part of it; ``begins`` is the result of the first test."""
     mark = len(raised.errors or ())
     try:
         record(loop)
         return
-    except RaisingTest:
+    except ActingTest:
         del (raised.errors or [])[mark:]
 
     def tested() -> Any:
@@ -348,8 +370,7 @@ def emit_tested(loop: Loop, test: Callable[[], Any], record: Callable[[Loop], No
         loop.step(i)
         flag[0] = tested()
 
-    flag = [tested()]
-
+    flag = [begins]
     with also_reached((flag,)):
         record(loop._replace(step=step, holds=lambda: flag[0]))
 

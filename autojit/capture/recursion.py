@@ -1,4 +1,4 @@
-"""Functions that call themselves as often as traced values decide.
+"""Functions that call themselves, or each other, as often as traced values decide.
 
 A recursive call is first traced like any other call, level by level, since known values may end the
 recursion. If it does not end soon, the function becomes a loop with a stack of frames (see
@@ -10,28 +10,37 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from autojit.capture.lists import remembered
-from autojit.capture.lists.hashed import are_integers
 from autojit.capture.rewriting.callees import converted
 from autojit.capture.rewriting.plain import PlainRuntime
+from autojit.capture.runs.active import active_run, is_running
+from autojit.capture.runs.attempts import (
+    Attempt,
+    TooDeep,
+    attempting,
+    called_by_itself,
+    is_attempted,
+    note_frame,
+)
+from autojit.capture.runs.groups import leaving, undecorated
 from autojit.capture.runs.messages import MANAGED, NOT_SAVED
-from autojit.capture.runs.run import Run, active_run, is_running
-from autojit.capture.runs.versions import Straight, access_of, nothing, refused, same
+from autojit.capture.runs.run import Run
+from autojit.capture.runs.steps import Step
+from autojit.capture.runs.tables import with_table
+from autojit.capture.runs.versions import Machine, access_of, nothing, refused
 from autojit.capture.state.heap import also_reached
+from autojit.capture.state.one_of import OneOf, alternatives
+from autojit.capture.state.one_of import each as one_by_one
 from autojit.capture.state.sharing import notice
-from autojit.capture.state.state import Before, tree_of
+from autojit.capture.state.state import Before
 from autojit.capture.state.stretch import has_stretch, stretch_in
-from autojit.dispatch.compiled import CompiledFunction
 from autojit.errors import CaptureError, raised
-from autojit.staging.numba_functions import python_function
-from autojit.tracing.context import Trace, current_trace
-from autojit.tracing.hooks import hooks
+from autojit.tracing.context import current_trace
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
@@ -42,44 +51,11 @@ from .rewriting.context import Site
 from .sequences import is_finite
 from .values.ranges import TracedRange
 
-#: The most recursive calls in branches that are traced one by one; each level may double them.
-MOST_CALLS = 100
-#: The deepest nesting of a branch inside itself. A recursion that known values end, as over the
-#: levels of a tree, is not deeper, since each level traces the levels below it twice.
-DEEPEST = 24
-
-
-class TooDeep(BaseException):
-    """A recursion is not ended by known values, or it takes many ways; in that case known values
-    may still end it. No `except Exception` of the user's stops this exception."""
-
-    def __init__(self, *, has_no_end: bool) -> None:
-        self.has_no_end = has_no_end
-        self.attempt = max(_local.attempts, key=lambda a: a.depth, default=None)
-
-
-class _Attempt:
-    """A recursion that is traced level by level."""
-
-    def __init__(self, function: Any, trace: Trace | None) -> None:
-        self.function = function
-        self.depth = 0
-        #: The number of recursive calls that lie in branches, and the trace around the recursion.
-        self.chosen = 0
-        self.trace = trace
-
-
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.attempts: list[_Attempt] = []
-
-
-_local = _Local()
 _codes: dict[int, tuple[CodeType, bool]] = {}
 
 
 def calls_itself(f: Any) -> bool:
-    """Whether a twin calls itself where it can be left."""
+    """Whether a twin may lead back to itself by calls where it can be left."""
     function = f.__func__ if type(f) is MethodType else f
     if type(function) is not FunctionType:
         return False
@@ -97,36 +73,6 @@ def _mentions(code: CodeType, name: str) -> bool:
     return name in code.co_names or any(_mentions(part, name) for part in parts)
 
 
-def is_attempted() -> bool:
-    """Whether a recursion is traced level by level; it may become a loop."""
-    return bool(_local.attempts)
-
-
-def called_by_itself(f: Any, go: Callable[[], Any]) -> Any:
-    """Call a function in its own body; ``go`` traces the call like any other."""
-    is_running(f)
-    attempt = next((a for a in reversed(_local.attempts) if same(a.function, f)), None)
-    if attempt is None:
-        return go()
-    attempt.depth += 1
-    if current_trace() is not attempt.trace:
-        attempt.chosen += 1
-        if attempt.depth > DEEPEST or attempt.chosen > MOST_CALLS:
-            raise TooDeep(has_no_end=attempt.depth > DEEPEST)
-    try:
-        return go()
-    finally:
-        attempt.depth -= 1
-
-
-def undecorated(f: Any) -> Any:
-    """The function under `jit` or `njit`, whose name it uses to call itself."""
-    if isinstance(f, CompiledFunction):
-        has_settings = f.static.given or f.static.names or f.asked is not None
-        return f if has_settings else undecorated(f.function)
-    return python_function(f)
-
-
 def caller(f: Any, twin: Any, has_cache: bool) -> Callable[..., Any]:
     """The function that calls, from elsewhere, a function that calls itself."""
     return lambda *args, **kwargs: called(f, args, kwargs, twin, has_cache)
@@ -137,7 +83,7 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any, has_cache: bool = False) -
     ``functools.lru_cache``."""
     is_running(f)
     trace = current_trace()
-    if trace is None or any(same(a.function, f) for a in _local.attempts):
+    if trace is None or is_attempted(f):
         return twin(*args, **kwargs)
     values = trace.builder.known
     key = "recursion", id(getattr(twin, "__func__", twin).__code__)
@@ -151,34 +97,16 @@ def called(f: Any, args: Any, kwargs: Any, twin: Any, has_cache: bool = False) -
             trace.unrolled.add(loop)
         errors = len(raised.errors or ())
         try:
-            is_table = has_cache and are_integers(tuple(tree_of((args, kwargs)).arrays))
-            if is_table:
-                table: dict[Any, Any] = {}
-                return compiled(f, args, kwargs, _Remembering(twin, table), (twin, table))
-            return compiled(f, args, kwargs, twin, lacks_table=has_cache)
+            machine = Machine()
+            if has_cache:
+                twin = with_table(machine, f, twin, args, kwargs)
+            return compiled(machine, f, args, kwargs, twin)
         except CaptureError:
             if found.has_no_end:
                 raise
             del (raised.errors or [])[errors:]
     trace.unrolled.add(key)
     return twin(*args, **kwargs) if found is None or isinstance(found, TooDeep) else found[0]
-
-
-class _Remembering:
-    """A function with a table of its results."""
-
-    def __init__(self, twin: Any, table: dict[Any, Any]) -> None:
-        self.twin, self.table = twin, table
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        run = active_run()
-        assert run is not None
-        answer = remembered.kept
-        if run.skips is None:
-            answer, run.key = remembered.remembered, tuple(tree_of((args, kwargs)).arrays)
-        function = Straight(lambda: self.twin(*args, **kwargs))
-        given = self.table, run.key, function, Straight(lambda: run.box[0])
-        return calls.call(answer, given, {}, hooks.converted)
 
 
 def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Tracer] | None:
@@ -189,8 +117,8 @@ def _attempted(f: Any, args: Any, kwargs: Any, twin: Any) -> TooDeep | list[Trac
     attempt, block = None, Block()
     try:
         with block.running():
-            attempt = _Attempt(f, current_trace())
-            with _attempting(attempt):
+            attempt = Attempt(f, current_trace())
+            with attempting(attempt):
                 result = twin(*args, **kwargs)
         if _is_unchanged(before):
             return block.taken_over([result])
@@ -212,22 +140,16 @@ def _is_unchanged(before: Before) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _attempting(attempt: _Attempt) -> Iterator[None]:
-    _local.attempts.append(attempt)
-    try:
-        yield
-    finally:
-        _local.attempts.pop()
-
-
 class Recursive(PlainRuntime):
     """The methods that twins of functions that call themselves use (see `rewriting.self_calls`)."""
 
+    leaving = staticmethod(leaving)
+
     def begin(self, s: int, get: Any, put: Any) -> None:
-        run = active_run()
+        run, frame = active_run(), (self, self.sites[s].function)
+        note_frame(frame)
         if run is not None:
-            run.begin((self, self.sites[s].function), get, put)
+            run.begin(frame, get, put)
 
     def live(self) -> bool:
         run = active_run()
@@ -251,13 +173,13 @@ class Recursive(PlainRuntime):
 
     def is_left(self, function: int) -> Any:
         run = active_run()
-        return run is not None and run.frame == (self, function) and run.box[0]
+        return run is not None and run.frame == (self, function) and run.is_left
 
     def managed(self, kind: Any, manager: Any) -> Any:
         run = active_run()
         if run is not None and (kind not in _MANAGERS if kind is not None
                                 else type(manager) not in _MANAGERS | _LOCKS):  # fmt: skip
-            raise refused(run.version.function, MANAGED)
+            raise refused(run.function, MANAGED)
         return manager
 
     def suspended(self) -> bool:
@@ -268,21 +190,33 @@ class Recursive(PlainRuntime):
         return found
 
     def call_self(self, s: int, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if type(f) is calls.CACHED:
+        if type(f) is OneOf:
+            if not all(self._leads_back(each) for each in alternatives(f)):
+                return self.call(f, *args, **kwargs)
+            return one_by_one(f, lambda known: self.call_self(s, known, *args, **kwargs))
+        has_cache = type(f) is calls.CACHED
+        if has_cache:
             if not calls.is_uncached(f, args, kwargs):
                 return self.call(f, *args, **kwargs)
             f = f.__wrapped__
-        function, site = undecorated(f), self.sites[s]
-        run = active_run()
-        if run is not None and run.frame == (self, site.function) and _has_source(function):
-            return run.leave(site, function, converted(function, type(self)), args, kwargs)
+        function, run = undecorated(f), active_run()
+        twin, frame = converted(function, type(self)), (self, self.sites[s].function)
+        if not calls_itself(twin):  # the name stands for another function now
+            return self.call(f, *args, **kwargs)
+        if isinstance(run, Run) and run.frame == frame:
+            if has_cache:
+                twin = with_table(run.machine, function, twin, args, kwargs)
+            return run.leave(self.sites[s], function, twin, args, kwargs)
 
         def go() -> Any:
             return calls.call(function, args, kwargs, lambda g: converted(g, type(self)))
 
-        result = called_by_itself(function, go)
+        result = called_by_itself(function, frame, go)
         notice()
         return result
+
+    def _leads_back(self, f: Any) -> bool:
+        return calls_itself(converted(undecorated(f), type(self)))
 
 
 #: Managers that a run may enter again: they change nothing that the function sees.
@@ -290,17 +224,15 @@ _MANAGERS = {np.errstate, contextlib.nullcontext, warnings.catch_warnings}
 _LOCKS = {type(threading.Lock()), type(threading.RLock())}
 
 
-def _has_source(f: Any) -> bool:
-    return type(f) in (FunctionType, MethodType)
-
-
 # -- loops with recursive calls ---------------------------------------------------------------
 
 
-def loop_in(runtime: Any, site: Site) -> Run | None:
-    """The run in whose frame a loop with recursive calls is."""
+def loop_in(runtime: Any, site: Site) -> Run | Step | None:
+    """The run in whose frame a loop with recursive calls, or with yields, is."""
     run = active_run()
-    return run if run is not None and run.frame == (runtime, site.function) else None
+    if not isinstance(run, Run | Step) or run.frame != (runtime, site.function):
+        return None
+    return run
 
 
 def loop_for(
@@ -337,10 +269,12 @@ def _held(run: Run, it: Any, is_unrolled: bool) -> Any:
         return it if is_unrolled else ("range", it.start, it.step, len(it))
     if isinstance(it, TracedRange):
         return "range", it.start, it.step, it.count()
-    if isinstance(it, (list, Tracer, np.ndarray)):
+    if isinstance(it, Tracer):
+        return run.apart(it)
+    if isinstance(it, (list, np.ndarray)):
         return it
     if not is_finite(it):
-        raise refused(run.version.function, NOT_SAVED, what="an iterator")
+        raise refused(run.function, NOT_SAVED, what="an iterator")
     return list(it)
 
 

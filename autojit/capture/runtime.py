@@ -19,6 +19,7 @@ import numpy as np
 from autojit.capture.lists.deques import watched
 from autojit.capture.lists.dicts import iterated, joined, whole
 from autojit.capture.lists.running import repeated
+from autojit.capture.runs.attempts import DEEPEST, TooDeep, is_attempted
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
@@ -42,12 +43,15 @@ from . import calls, recursion
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
-from .comprehensions import Steps, elements, run_otherwise
+from .comprehensions import Steps, elements, noticing, run_otherwise
+from .generators import Resuming
+from .generators import loop_for as resumed_loop
 from .loop import Loop
 from .loop_ops import emit_begun, emit_if_begun, emit_tested
 from .results import late  # noqa: F401 - registers itself
 from .results.variants import result
-from .rewriting.callees import PUSHED, converted, handing_on
+from .rewriting.callees import converted, handing_on, resuming
+from .runs.steps import Step
 from .sequences import is_finite, sequence_of
 from .tries import capture_try, run_part
 from .truth import truth, truth_of, unknown
@@ -56,8 +60,8 @@ from .values.unbound import checked
 
 _RECURSION = (
     "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
-    "This works if a function defined by `def` calls itself by its name, but not if it does so "
-    "through another function or in a lambda.\n"
+    "This works if functions call themselves and each other by their names, or as methods of "
+    "`self`, but not if they get each other as arguments, as in `map(f, x)`.\n"
     "Write a loop:\n"
     "    result = 1.0\n"
     "    while n > 1:                       # not: n * f(n - 1)\n"
@@ -81,7 +85,7 @@ Get = Callable[[], tuple[Any, ...]]
 Put = Callable[[tuple[Any, ...]], None]
 
 
-class Runtime(recursion.Recursive):
+class Runtime(Resuming):
     """The runtime of one twin."""
 
     numpy_names = calls.NUMPY_NAMES
@@ -171,8 +175,12 @@ class Runtime(recursion.Recursive):
         while True:
             found = test()
             condition = unknown(found)
+            if condition is not None and run is not None and self.sites[s].is_left:
+                self.branch(s, condition, body, None, get, put, seen)
+                return
             if condition is not None:
-                emit_tested(loop, test, functools.partial(emit_if_begun, begins=condition))
+                record = functools.partial(emit_if_begun, begins=condition)
+                emit_tested(loop, test, truth_of(condition), record)
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -181,7 +189,7 @@ class Runtime(recursion.Recursive):
             may_end |= current_trace() is not trace
             is_long = may_end and ops_so_far() - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
-                emit_tested(loop, test, emit_begun)
+                emit_tested(loop, test, True, emit_begun)
                 return
             is_first = False
             body()
@@ -195,10 +203,11 @@ class Runtime(recursion.Recursive):
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
         it, body = watched(it, body)
         if run is not None:
-            recursion.loop_for(
-                run, self.sites[s], it, item, go_on, body,
-                lambda test, step: self.loop_while(s, test, step, get, put, seen),
-            )  # fmt: skip
+            parts = item, go_on, body, lambda t, step: self.loop_while(s, t, step, get, put, seen)
+            if isinstance(run, Step):
+                resumed_loop(run, s, it, *parts)
+            else:
+                recursion.loop_for(run, self.sites[s], it, *parts)
             return
         self._steps(s, it, item, go_on, body, get, put, seen)
 
@@ -215,14 +224,13 @@ class Runtime(recursion.Recursive):
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             lists = [] if trace is None else lists_under(it)
-            super().loop_for(s, it, _noticing(item, lists), go_on, body, get, put, seen)
+            super().loop_for(s, it, noticing(item, lists), go_on, body, get, put, seen)
             check_counted(lists)
             return
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
             return
-
         lists = [x for x in lists_under(it) if not has_stretch(x)]
 
         def step(i: Any) -> None:
@@ -301,9 +309,6 @@ class Runtime(recursion.Recursive):
     result = staticmethod(result)
     equal, unequal = staticmethod(calls.is_equal), staticmethod(calls.is_unequal)
 
-    def generator(self, function: Any, pushed: Any) -> None:
-        setattr(function, PUSHED, pushed)
-
     def unpacked(self, x: Any, count: int) -> Any:
         return calls.unpacked(x, count)
 
@@ -335,9 +340,9 @@ class Runtime(recursion.Recursive):
     def _nested(self, access: Access) -> Iterator[None]:
         """A context that traces a construct; one inside itself belongs to a recursive function."""
         depth = _local.of.get(access.site, 0)
-        if depth >= recursion.DEEPEST:
-            if recursion.is_attempted():
-                raise recursion.TooDeep(has_no_end=True)
+        if depth >= DEEPEST:
+            if is_attempted():
+                raise TooDeep(has_no_end=True)
             raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
         _local.of[access.site] = depth + 1
         try:
@@ -376,17 +381,6 @@ def entry(f: Any, has_cache: bool = False) -> Any:
     return functools.wraps(made)(recursion.caller(f, made, has_cache))
 
 
-def _noticing(item: Callable[[Any], Any], lists: list[list[Any]]) -> Callable[[Any], Any]:
-    """The first part of a step, which follows the iterator's own work."""
-
-    def noticing(value: Any) -> None:
-        notice()
-        check_counted(lists)
-        item(value)
-
-    return noticing
-
-
 def _nothing() -> None:
     """The missing ``else`` of an ``if``."""
 
@@ -396,5 +390,6 @@ def _put_nothing(values: tuple[Any, ...]) -> None:
 
 
 hooks.handing_on = functools.partial(handing_on, runtime=Runtime)
+hooks.resuming = functools.partial(resuming, runtime=Runtime)
 hooks.converted = entry
 hooks.called = functools.partial(calls.call, converted=entry)

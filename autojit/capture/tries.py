@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autojit.capture.runs.run import active_run
+from autojit.capture.runs.active import active_run
 from autojit.capture.state.heap import Heap
 from autojit.capture.state.resized import Resized
 from autojit.capture.state.state import Access, Before

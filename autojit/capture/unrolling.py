@@ -279,8 +279,13 @@ def _words(error: Exception) -> str:
     return f"its body cannot be captured: {type(error).__name__}: {first}"
 
 
+#: The conditions of endless loops.
+_ENDLESS = ("True", "1")
+
+
 def becomes_unknown(loop: Loop, first: Any) -> bool:
-    """Whether a loop's condition depends on unknown values once its body has run.
+    """Whether a loop's condition depends on unknown values once its body has run. That of an
+    endless loop counts as unknown if an exception may end the loop that depends on such values.
 
     In a trace for known arguments the loop tests its condition itself, step by step. So does one
     that may use up iterators, since its body can run only once.
@@ -292,9 +297,12 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
     if not before.heap.can_be_restored():
         return False
     try:
-        with _tried(), Block().running():
+        block = Block()
+        with _tried(), block.running():
             loop.step(first)
             found = unknown(loop.holds()) is not None
+            if loop.access.site.text in _ENDLESS:
+                found |= any(failure.is_handled for _, failure in block.trace.checks)
     finally:
         before.restore()
     return found

@@ -108,6 +108,11 @@ class Hooks:
     check_length: Callable[[Any], None]
     #: Converts a generator function to one that passes its yielded values to a function, or None.
     handing_on: Callable[[Any], Any]
+    #: Converts it to one that is left at each ``yield``, or None; the names of the attributes that
+    #: hold its state; and a run of it.
+    resuming: Callable[[Any], Any]
+    variables: Callable[[Any], tuple[str, ...]]
+    step: Callable[[Any, Any, Any, Any, Any], None]
     #: Converts a list of traced length to an array.
     elements_as_array: Callable[[Any], Any]
     #: Passes the results of a traced function through its checks.

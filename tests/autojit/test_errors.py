@@ -302,7 +302,7 @@ NOT_CAPTURED = {
     ),
     "generator": (
         lambda x: sum(rows_above(x, 0.0)),
-        ["not in `rows_above` (line", "a yield in try or with"],
+        ["not in `rows_above` (line", "a try with finally"],
     ),
     "called by C": (
         lambda x: float(re.sub("1", Digit(x).of, "1")),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists import dicts, hashed, stretches
-from autojit.capture.lists.lazy import generated
+from autojit.capture.lists.resumable import generated
 from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved

@@ -6,14 +6,14 @@ import functools
 import itertools
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autojit.capture.lists import dicts, elements, hashed, library
 from autojit.capture.lists.deques import Deque
 from autojit.capture.lists.iterators import IN_PYTHON
-from autojit.capture.lists.lazy import handed_on
+from autojit.capture.lists.resumable import handed_on
 from autojit.capture.lists.running import or_start, python_iterator
 from autojit.capture.state.kinds import elements_of, may_be_elements
 from autojit.capture.state.maybe import DICTS
@@ -75,19 +75,18 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
     if f is None:
         return filter(None, iterable)
 
-    def kept(elements: Iterator[Any]) -> Iterator[Any]:
-        for x in elements:
-            held = truth(call(f, x))
-            if is_traced(held):
-                refuse(
-                    "The length of filter(f, xs)",
-                    "Keep all elements, and choose a neutral value for the others:\n"
-                    "    np.sum(np.where(xs > 0, xs, 0))    # not: sum(filter(positive, xs))",
-                )
-            if held:
-                yield x
+    return handed_on(
+        lambda: filter(lambda x: truth(call(f, x)), python_iterator(iterable)),
+        library.filtered, (f, iterable), refusal=_refuse_filter,
+    )  # fmt: skip
 
-    return handed_on(kept(python_iterator(iterable)), library.filtered, (f, iterable))
+
+def _refuse_filter() -> NoReturn:
+    refuse(
+        "The length of filter(f, xs)",
+        "Keep all elements, and choose a neutral value for the others:\n"
+        "    np.sum(np.where(xs > 0, xs, 0))    # not: sum(filter(positive, xs))",
+    )
 
 
 @answers(functools.reduce, when=When.ALWAYS, calls=True)
@@ -120,23 +119,25 @@ def islice(iterable: Any, *bounds: Any) -> Any:
 def _while(original: Any) -> Any:
     """``itertools.takewhile``, ``dropwhile`` and ``filterfalse`` with conditions that are known."""
 
+    def refusal() -> NoReturn:
+        refuse(
+            f"The length of {original.__name__}(f, xs)",
+            "Loop over all elements, and leave the loop or skip an element:\n"
+            "    total = 0.0\n"
+            "    for v in x:\n"
+            "        if v > 1.5:\n"
+            "            break               # not: sum(takewhile(below, x))\n"
+            "        total += v",
+        )
+
     def answer(call: Any, f: Any, iterable: Any) -> Any:
         def held(x: Any) -> Any:
-            found = truth(x if f is None else call(f, x))
-            if is_traced(found):
-                refuse(
-                    f"The length of {original.__name__}(f, xs)",
-                    "Loop over all elements, and leave the loop or skip an element:\n"
-                    "    total = 0.0\n"
-                    "    for v in x:\n"
-                    "        if v > 1.5:\n"
-                    "            break               # not: sum(takewhile(below, x))\n"
-                    "        total += v",
-                )
-            return found
+            return truth(x if f is None else call(f, x))
 
-        plain = original(held, python_iterator(iterable))
-        return handed_on(plain, _IN_PYTHON[original], (f, iterable))
+        return handed_on(
+            lambda: original(held, python_iterator(iterable)),
+            _IN_PYTHON[original], (f, iterable), refusal=refusal,
+        )  # fmt: skip
 
     return answer
 

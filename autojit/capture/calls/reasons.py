@@ -8,7 +8,12 @@ from dis import get_instructions
 from types import CodeType, FrameType
 
 from autojit.capture.rewriting.callees import is_users_file
-from autojit.capture.rewriting.twins import is_twin_code, known_reason
+from autojit.capture.rewriting.twins import (
+    CLOSED_GENERATOR,
+    GENERATOR,
+    is_twin_code,
+    known_reason,
+)  # fmt: skip
 from autojit.session.frames import is_internal
 from autojit.tracing.hooks import hooks
 from autojit.tracing.recording import beginnings
@@ -46,6 +51,8 @@ def _why_not_captured() -> str:
         if is_twin_code(code):
             if _is_assigning(code):
                 return _ASSIGNS
+            if code.co_flags & GENERATOR:
+                return _NO_TWIN.format(_name(code), CLOSED_GENERATOR)
             break
         first = first or code
         reason = known_reason(code)

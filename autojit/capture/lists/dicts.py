@@ -35,7 +35,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
 
 from . import hashed, library, views
-from .lazy import handed_on
+from .resumable import generator, handed_on
 from .watched import State, Watched, one_by_one, refused, state_of
 
 Call = Callable[..., Any]
@@ -235,7 +235,7 @@ def _run_through(pick: Any) -> Callable[..., Any]:
     """The answer to a view: a generator of keys, values or items."""
 
     def answered(call: Call, d: Any) -> Any:
-        return handed_on(one_by_one(), pick, (d, _ordered(d), state_of), always=True)
+        return handed_on(one_by_one, pick, (d, _ordered(d), state_of), always=True)
 
     return answered
 
@@ -291,6 +291,11 @@ def joined(call: Call, a: Any, b: Any) -> Any:
 def iterated(x: Any) -> Any:
     """An iterable. For a dict, or a view of one, a block may make keys optional while a loop runs
     through it."""
+    found = _iterated(x)
+    return found.alone() if isinstance(found, generator) and found is not x else found
+
+
+def _iterated(x: Any) -> Any:
     own = own_iter(x)
     if own is not None:
         x = own()

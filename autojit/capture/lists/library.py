@@ -1,11 +1,10 @@
 """Functions of the standard library in Python, which are captured like functions of the user's.
 
-They follow the documentation of `itertools` and the source of `heapq`.
+They follow the documentation of `itertools`.
 """
 
 from __future__ import annotations
 
-import heapq
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -69,9 +68,42 @@ def starmapped(function: Callable[..., Any], iterable: Iterable[Any]) -> Iterato
         yield function(*xs)
 
 
+def counted(start: Any, step: Any) -> Iterator[Any]:
+    """``itertools.count``."""
+    number = start
+    while True:
+        yield number
+        number += step
+
+
+def repeatedly(function: Callable[[], Any], last: Any) -> Iterator[Any]:
+    """``iter`` of a function."""
+    while True:
+        found = function()
+        if found == last:
+            return
+        yield found
+
+
+def picked(iterable: Iterable[Any], element: Callable[[Any], Any]) -> Iterator[Any]:
+    """A generator expression; ``element(x)`` says whether it has an element for x, and which."""
+    for x in iterable:
+        holds, value = element(x)
+        if holds:
+            yield value
+
+
+def drained(generator: Any, consume: Callable[[Any], Any]) -> None:
+    """Call a function with each of the rest of a generator's elements, until it returns True."""
+    while not generator.advance():
+        if consume(generator.current()):
+            return
+
+
 def each(iterable: Iterable[Any]) -> Iterator[Any]:
     """``iter``."""
-    yield from iterable
+    for x in iterable:  # noqa: UP028 - `yield from` runs through a generator of this function
+        yield x
 
 
 def keys(key: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
@@ -297,94 +329,3 @@ def table_values(d: dict[Any, Any], entry: Callable[[Any, Any], Any]) -> Iterato
     """``d.values()``, likewise."""
     for _, value in table_items(d, entry):
         yield value
-
-
-# -- heaps --------------------------------------------------------------------------------
-
-
-def heappush(heap: list[Any], item: Any) -> None:
-    """``heapq.heappush``."""
-    heap.append(item)
-    sift_down(heap, 0, len(heap) - 1)
-
-
-def heappop(heap: list[Any]) -> Any:
-    """``heapq.heappop``."""
-    last = heap.pop()
-    if heap:
-        found = heap[0]
-        heap[0] = last
-        sift_up(heap, 0)
-    else:
-        found = last
-    return found
-
-
-def heapreplace(heap: list[Any], item: Any) -> Any:
-    """``heapq.heapreplace``."""
-    found = heap[0]
-    heap[0] = item
-    sift_up(heap, 0)
-    return found
-
-
-def heappushpop(heap: list[Any], item: Any) -> Any:
-    """``heapq.heappushpop``."""
-    if heap and is_less(heap[0], item):
-        item, heap[0] = heap[0], item
-        sift_up(heap, 0)
-    return item
-
-
-def heapify(heap: list[Any]) -> None:
-    """``heapq.heapify``."""
-    for place in range(len(heap) // 2 - 1, -1, -1):
-        sift_up(heap, place)
-
-
-def sift_down(heap: list[Any], start: Any, place: Any) -> None:
-    """``heapq._siftdown``."""
-    item = heap[place]
-    while place > start:
-        above = (place - 1) // 2
-        parent = heap[above]
-        if not is_less(item, parent):
-            break
-        heap[place] = parent
-        place = above
-    heap[place] = item
-
-
-def sift_up(heap: list[Any], place: Any) -> None:
-    """``heapq._siftup``."""
-    end = len(heap)
-    start = place
-    item = heap[place]
-    child = 2 * place + 1
-    while child < end:
-        right = child + 1
-        if right < end and not is_less(heap[child], heap[right]):
-            child = right
-        heap[place] = heap[child]
-        place = child
-        child = 2 * place + 1
-    heap[place] = item
-    sift_down(heap, start, place)
-
-
-def nsmallest(n: int, iterable: Iterable[Any]) -> list[Any]:
-    """``heapq.nsmallest``."""
-    return sorted(iterable)[:n]
-
-
-def nlargest(n: int, iterable: Iterable[Any]) -> list[Any]:
-    """``heapq.nlargest``."""
-    return sorted(iterable, reverse=True)[:n]
-
-
-#: These functions, by the functions that they stand for.
-HEAPS: dict[Any, Callable[..., Any]] = {
-    heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapreplace: heapreplace,
-    heapq.heappushpop: heappushpop, heapq.heapify: heapify, heapq.nsmallest: nsmallest,
-    heapq.nlargest: nlargest,
-}  # fmt: skip

@@ -21,7 +21,8 @@ from autojit.tracing.tracer import Tracer
 
 from . import library
 from .extremes import words_of
-from .lazy import Lazy, Pending, refusing
+from .lazy import Pending
+from .resumable import Lazy, refusing
 
 _ABSENT: Any = object()
 Call = Callable[..., Any]
@@ -49,7 +50,7 @@ def listed(call: Call, x: Any) -> Any:
     """A generator or a range of traced length as a list; anything else unchanged."""
     if type(x) is TracedRange:
         return call(library.listed, x)
-    return x.collected() if isinstance(x, Lazy) and not x.started else x
+    return x.collected() if isinstance(x, Lazy) else x
 
 
 def _sum(call: Call, iterable: Any, /, start: Any = 0) -> Any:

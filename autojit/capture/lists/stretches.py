@@ -33,12 +33,12 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.source import user_source
 
-from . import deques, dicts, library
+from . import deques, dicts, heaps, library
 from .arrays import as_array, numbers, present, refused, truths
 from .elements import METHODS, insert, length, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
-from .lazy import Generated, Lazy
+from .resumable import Lazy, generator, next_
 from .running import RUNNING, is_open, listed, or_start
 
 _INT = np.dtype(np.int64)
@@ -71,7 +71,7 @@ def unpacked(x: Any, count: int) -> Any:
         return dicts.refused()
     if not any_made():
         return x
-    if isinstance(x, Lazy) and not x.started:
+    if isinstance(x, Lazy):
         x = x.collected()
     if not has_stretch(x):
         return x
@@ -136,8 +136,8 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     owner = getattr(f, "__self__", None)
     if isinstance(owner, list):
         return _of_method(call, f, owner, args, kwargs)
-    if _is_hashable(f) and f in library.HEAPS:
-        return call(library.HEAPS[f], *args, **kwargs)
+    if _is_hashable(f) and f in heaps.HEAPS:
+        return call(heaps.HEAPS[f], *args, **kwargs)
     if _is_hashable(f) and f in IN_PYTHON and f not in _FUNCTIONS:
         return IN_PYTHON[f](*args, **kwargs)
     found = _FUNCTIONS.get(f) if _is_hashable(f) else None
@@ -168,10 +168,10 @@ def _of_method(call: Call, f: Any, owner: list[Any], args: Any, kwargs: Any) -> 
 def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a call of a function with generators, or with ranges of traced length."""
     if f is next:
-        return _next(*args)
+        return next_(*args)
     if _is_hashable(f) and f in IN_PYTHON:
         return IN_PYTHON[f](*args, **kwargs)
-    is_partial = f in (any, all) and any(type(x) is Generated for x in args)
+    is_partial = f in (any, all) and any(type(x) is generator for x in args)
     if is_partial or (_is_hashable(f) and f in RUNNING and any(map(is_open, args))):
         return RUNNING[f](call, *args, **kwargs)
     is_method = isinstance(getattr(f, "__self__", None), list)
@@ -259,20 +259,6 @@ def _bisect(compare: Any) -> Callable[..., Any]:
 
 def _insort(call: Call, items: Any, x: Any) -> None:
     insert(call, items, _bisect(np.less_equal)(call, items, x), x)
-
-
-def _next(lazy: Lazy, *default: Any) -> Any:
-    found = lazy.first()
-    if found is None:
-        return next(lazy, *default)
-    if not has_stretch(found):
-        return next(iter(found), *default)
-    s = stretch_in(found)
-    is_there = np.greater(s.count, 0)
-    if default:
-        return hooks.choose(is_there, lambda: s.at(0), lambda: default[0])
-    hooks.fail_where(np.logical_not(is_there), StopIteration())
-    return s.at(0)
 
 
 def _reduce(call: Call, function: Any, items: Any, *first: Any) -> Any:

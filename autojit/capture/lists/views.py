@@ -29,7 +29,7 @@ from .hashed import (
     take,
     value_at,
 )
-from .lazy import handed_on
+from .resumable import handed_on
 from .watched import one_by_one
 
 Call = Callable[..., Any]
@@ -144,7 +144,7 @@ class View:
     def running(self) -> Iterator[Any]:
         """A generator that reads each element when it is asked for."""
         pick = {"keys": library.table_keys, "values": library.table_values}.get(self.kind)
-        return handed_on(one_by_one(), pick or library.table_items, (self.d, entry), always=True)
+        return handed_on(one_by_one, pick or library.table_items, (self.d, entry), always=True)
 
     def _refuse(self, *args: Any) -> Any:
         return refused()

@@ -34,6 +34,8 @@ class Assignments(Expressions):
     writes = False
 
     def assign(self, node: ast.Assign) -> list[ast.stmt]:
+        if isinstance(node.value, ast.GeneratorExp):  # its elements may be asked for one by one
+            node.value.is_kept = True  # type: ignore[attr-defined]
         value = self._own(node.value)
         apart = [t for t in node.targets if isinstance(t, ast.Tuple | ast.List)]
         if apart and not isinstance(node.value, ast.Tuple | ast.List):

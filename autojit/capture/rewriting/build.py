@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from autojit.capture.groups.trees import is_path
+
 RUNTIME = "__autojit__"
 #: Builtins that look at the frame of their caller, or that Python compiles in a special way.
 AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
@@ -150,11 +152,6 @@ def is_text(node: Any) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def is_path(node: Any) -> bool:
-    """Whether an expression is a name, or an attribute of one."""
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
-
-
 def is_eager(node: Any) -> bool:
     """Whether a call runs through a generator expression at once."""
     return (
@@ -224,7 +221,7 @@ def handlers_apart(node: Any, name: str, has: Callable[[Any], bool]) -> list[Any
     """A ``try`` after which its ``else`` and the handlers that have calls follow, as branches on
     the number of the handler that has begun. None if one of these handlers uses the exception."""
     chosen = [handler for handler in node.handlers if any(map(has, handler.body))]
-    if any(map(_uses_exception, chosen)):
+    if any(map(handler_uses_exception, chosen)):
         return None
     follows: list[Any] = []
     if node.orelse:
@@ -242,7 +239,8 @@ def handlers_apart(node: Any, name: str, has: Callable[[Any], bool]) -> list[Any
     return [ast.Try(body=body, handlers=[], orelse=[], finalbody=last, **place(node))]
 
 
-def _uses_exception(handler: Any) -> bool:
+def handler_uses_exception(handler: Any) -> bool:
+    """Whether a handler of a ``try`` uses its exception."""
     return any(
         (isinstance(x, ast.Raise) and x.exc is None)
         or (isinstance(x, ast.Name) and x.id == handler.name)

@@ -13,8 +13,9 @@ from typing import Any
 from autojit.scipy.names import standing_for
 
 from . import testing_calls
+from .generators import pushed, resumed
 from .testing_calls import on_values
-from .twins import GENERATOR, is_twin_code, known_twin, twin_of
+from .twins import GENERATOR, is_twin_code, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -25,15 +26,18 @@ _PLAIN_PYTHON = "numpy.polynomial."
 #: Our Python versions of standard functions, which get twins.
 _LIBRARY = frozenset((
     "autojit.capture.calls.numbers.library",
+    "autojit.capture.lists.heaps",
     "autojit.capture.lists.library",
     "autojit.capture.lists.remembered",
 ))  # fmt: skip
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-#: The attribute of a generator function in a twin that holds its form for `handing_on`.
-PUSHED = "__aj_pushed__"
+#: The attribute of a generator function in a twin that holds its other forms.
+FORMS = "__aj_forms__"
 #: The results of `is_users`, by file.
 _users: dict[str, bool] = {}
+#: The results of `is_installed`, by file.
+_installed: dict[str, bool] = {}
 _BUILTIN = BuiltinFunctionType
 _object_new, _object_init = object.__new__, object.__init__
 
@@ -54,7 +58,15 @@ def is_users_file(file: str) -> bool:
     """Whether a file does not belong to the standard library."""
     if file.startswith("<frozen"):
         return False
-    return not file.startswith(_STANDARD) or any(part in file for part in _PACKAGES)
+    return not file.startswith(_STANDARD) or is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    known = _installed.get(file)
+    if known is None:
+        known = _installed[file] = any(part in file for part in _PACKAGES)
+    return known
 
 
 def converted(function: Any, runtime: type) -> Any:
@@ -69,31 +81,39 @@ def converted(function: Any, runtime: type) -> Any:
 def handing_on(function: FunctionType, runtime: type) -> Any:
     """The form of a generator function that calls ``__aj_consume__`` with each value it yields;
     None if it has no such form."""
-    made = getattr(function, PUSHED, None)
-    if made is not None or is_twin_code(function.__code__) or not is_users(function):
-        return made
-    return twin_of(function, runtime)
+    return _form(function, runtime, 0)
 
 
-def _function(function: FunctionType, runtime: type) -> Any:
-    if function.__code__.co_flags & GENERATOR:
-        return function
-    twin = known_twin(function, runtime)
-    if twin is not None and is_users(function):
-        return twin
-    if is_twin_code(function.__code__):
+def resuming(function: FunctionType, runtime: type) -> Any:
+    """The form of a generator function that is left at each ``yield``; None if it has none."""
+    return _form(function, runtime, 1)
+
+
+def _form(function: FunctionType, runtime: type, number: int) -> Any:
+    made = getattr(function, FORMS, None)
+    if made is not None:
+        return made[number]
+    if is_twin_code(function.__code__) or not is_users(function):
+        return None
+    return twin_of(function, runtime, form=(pushed, resumed)[number])
+
+
+def _function(function: FunctionType, runtime: type, owner: Any = None) -> Any:
+    """The twin of a function; ``owner`` is the class of its object if it is a method."""
+    if function.__code__.co_flags & GENERATOR or is_twin_code(function.__code__):
         return function
     if not is_users(function):
         return on_values(function) if function.__module__ == testing_calls.MODULE else function
-    return twin_of(function, runtime) or function
+    leaving = runtime.leaving(function, owner)  # type: ignore[attr-defined]
+    return twin_of(function, runtime, leaving) or function
 
 
 def _method(method: MethodType, runtime: type) -> Any:
-    function = method.__func__
+    function, owner = method.__func__, method.__self__
     if type(function) is not FunctionType:
         return method
-    twin = _function(function, runtime)
-    return method if twin is function else MethodType(twin, method.__self__)
+    twin = _function(function, runtime, owner if isinstance(owner, type) else type(owner))
+    return method if twin is function else MethodType(twin, owner)
 
 
 def _partial(function: partial[Any], runtime: type) -> Any:
@@ -110,7 +130,7 @@ def _object(value: Any, runtime: type) -> Any:
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value
-    twin = _function(method, runtime)
+    twin = _function(method, runtime, kind)
     return value if twin is method else MethodType(twin, value)
 
 
@@ -124,8 +144,8 @@ def _class(cls: type, runtime: type) -> Any:
     makes = new is not _object_new
     if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
         return cls
-    twin_new = _function(new, runtime) if makes else new
-    twin_init = _function(init, runtime) if init is not _object_init else init
+    twin_new = _function(new, runtime, cls) if makes else new
+    twin_init = _function(init, runtime, cls) if init is not _object_init else init
     if twin_new is new and twin_init is init:
         return cls
     return partial(_constructed, cls, twin_new if makes else None, twin_init)

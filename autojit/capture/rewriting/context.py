@@ -53,6 +53,11 @@ class Site(NamedTuple):
     function: int = -1
     #: Whether such a loop is a comprehension's, whose number of steps has to be known.
     is_unrolled: bool = False
+    #: Whether each step of such a loop leaves the function.
+    is_left: bool = False
+    #: For "for": whether something in the loop, other than the consumer of a generator, may end it,
+    #: and something else may hold what it runs through.
+    may_stop: bool = False
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -160,14 +165,16 @@ class Context:
             Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file,
                  _depth(node), frozenset(getattr(node, "definite_after", ())), first, outer,
                  getattr(node, "number", -1), getattr(node, "function", -1),
-                 hasattr(node, "is_unrolled"))
+                 hasattr(node, "is_unrolled"), getattr(node, "is_left", False),
+                 getattr(node, "may_stop", False))
         )  # fmt: skip
         self.changed = True
         return len(self.sites) - 1
 
 
 def note_call(node: Any, context: Context, scope: Scope) -> None:
-    """Make the site of a recursive call: the names that are read after it."""
+    """Make the site of a recursive call, or of a ``yield``: the names that are read after it."""
+    node.value.definite_after = node.definite
     live = frozenset(scope.locals & (node.live_out | node.value.again)) - {node.targets[0].id}
     nothing: frozenset[str] = frozenset()
     node.value.site = context.site(

@@ -254,6 +254,7 @@ class Expressions:
             return self.generic(node)
         elif is_runtimes(func):
             self.context.changed = True
+            node.args[:0] = [constant(node.site, node)] if hasattr(node, "site") else []  # `yield`
             return self.generic(node)
         self._note_filter(node)
         inner = self.generic(node)
@@ -358,10 +359,10 @@ class Expressions:
             conditions.clear()
         site = self.context.expression_site("comprehension", node, first.iter)
         given, first.iter = first.iter, load(_ITERABLE, first.iter)
+        flags = [constant(is_list, node), constant(is_filter or hasattr(node, "is_kept"), node)]
         return self.ask(
-            "elements", [constant(site, node), lazy(node, _ITERABLE), given,
-                         constant(is_list, node), constant(is_filter, node)], node,
-        )  # fmt: skip
+            "elements", [constant(site, node), lazy(node, _ITERABLE), given, *flags], node
+        )
 
 
 class Checks(Expressions):

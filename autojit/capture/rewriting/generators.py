@@ -1,4 +1,6 @@
-"""Generator functions become functions that hand on the values they yield.
+"""Two forms of generator functions.
+
+The first hands on the values that it yields:
 
     def terms(x):                       def terms(x, *, __aj_consume__):
         t = 1.0                             t = 1.0
@@ -9,6 +11,15 @@
 
 ``__aj_consume__`` is the body of the loop that runs through the generator; it returns whether the
 loop ends there. A generator's code between two elements runs in the same order as in Python.
+
+The second runs from one ``yield`` to the next. It is left at a ``yield``, and continued there, as a
+function that calls itself is at a recursive call (see `self_calls`). ``yield from`` becomes a loop:
+
+    y = yield from other(x)             part = __autojit__.delegate(other(x))
+                                        sent = None
+                                 ->     while __autojit__.advanced(part, sent):
+                                            sent = yield __autojit__.current(part)
+                                        y = __autojit__.returned(part)
 """
 
 from __future__ import annotations
@@ -17,11 +28,23 @@ import ast
 from copy import deepcopy
 from typing import Any
 
-from .build import branch, do, load, nodes, place, runtime, store
+from .build import (
+    ask,
+    assign,
+    branch,
+    constant,
+    do,
+    handler_uses_exception,
+    load,
+    nodes,
+    place,
+    runtime,
+    store,
+)  # fmt: skip
 
 #: The parameter that takes yielded values.
 CONSUME = "__aj_consume__"
-_PUSHED = "__aj_pushed"
+_PUSHED, _RESUMED = "__aj_pushed", "__aj_resumed"
 #: The attribute that marks generator functions that have their other form.
 _DONE = "is_pushed"
 _YIELDED = "__aj_yielded"
@@ -56,6 +79,11 @@ def pushed(node: ast.FunctionDef) -> ast.FunctionDef | None:
     made.args.kwonlyargs.append(ast.arg(arg=CONSUME, annotation=None, **place(node)))
     made.args.kw_defaults.append(None)
     return made
+
+
+def is_pushed(node: Any) -> bool:
+    """Whether a function is a generator function in the form that hands on its values."""
+    return any(each.arg == CONSUME for each in node.args.kwonlyargs)
 
 
 class _Stays(Exception):
@@ -105,8 +133,125 @@ class _Yields:
         return branch(test, [ast.Return(value=None, **place(at))], at)
 
 
-def with_pushed(root: Any) -> None:
-    """After each generator function inside a function, insert its other form."""
+# -- the form that runs from one yield to the next ------------------------------------------------
+
+
+def resumed(node: ast.FunctionDef) -> ast.FunctionDef | None:
+    """The form of a generator function that can be left at each ``yield``. None if it yields in a
+    ``with``, a ``try`` with ``finally``, or another place where it cannot be left."""
+    made = deepcopy(node)
+    try:
+        made.body = _Leaving().block(made.body)
+    except _Stays:
+        return None
+    made.is_resumed = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_resumed(node: Any) -> bool:
+    """Whether a function is a generator function in the form that can be left."""
+    return hasattr(node, "is_resumed")
+
+
+def is_yield(node: Any) -> bool:
+    """Whether an expression stands for a ``yield`` at which the function can be left."""
+    return hasattr(node, "is_yield")
+
+
+def _has_yield(node: Any) -> bool:
+    return any(isinstance(part, _YIELDS) for part in _of_own(node))
+
+
+#: Statements that can be left anywhere, with the fields that must not have a ``yield``.
+_CLOSED: dict[type, tuple[str, ...]] = {
+    ast.Expr: (), ast.Return: (), ast.Assert: (), ast.If: (), ast.While: (), ast.Match: (),
+    ast.Assign: ("targets",), ast.AugAssign: ("target",), ast.AnnAssign: ("target", "annotation"),
+    ast.For: ("target",), ast.Try: ("finalbody",),
+}  # fmt: skip
+
+
+class _Leaving(ast.NodeTransformer):
+    """Marks the yields of a generator function as calls at which it can be left."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def block(self, block: list[Any]) -> list[Any]:
+        return [part for each in block for part in self._statement(each)]
+
+    def _statement(self, node: Any) -> list[Any]:
+        if isinstance(node, _FUNCTIONS) or not _has_yield(node):
+            return [node]
+        self._check(node)
+        given = getattr(node, "value", None)
+        if isinstance(given, ast.YieldFrom):
+            return self._delegated(node, given)
+        for field, held in ast.iter_fields(node):
+            if isinstance(held, ast.expr):
+                setattr(node, field, self.visit(held))
+            elif isinstance(held, list) and held and isinstance(held[0], ast.stmt):
+                setattr(node, field, self.block(held))
+        for each in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            each.body = self.block(each.body)
+        return [node]
+
+    def _check(self, node: Any) -> None:
+        """Raise _Stays if a statement has a ``yield`` where it cannot be left."""
+        closed = _CLOSED.get(type(node))
+        if closed is None or (isinstance(node, ast.Try) and node.finalbody):
+            raise _Stays
+        parts = [getattr(node, field) for field in closed]
+        parts += [case.guard for case in getattr(node, "cases", ())]
+        parts += [each for each in getattr(node, "handlers", ()) if handler_uses_exception(each)]
+        held = [x for part in parts for x in (part if isinstance(part, list) else [part])]
+        if any(_has_yield(x) for x in held if x is not None):
+            raise _Stays
+
+    def _delegated(self, node: Any, given: ast.YieldFrom) -> list[Any]:
+        if _has_yield(given.value):
+            raise _Stays
+        part, sent = self._name("part", node), self._name("sent", node)
+        value = self._leaving([ask("current", [load(part, node)], node)], given)
+        advanced = ask("advanced", [load(part, node), load(sent, node)], node)
+        body: list[Any] = [assign(sent, value, node)]
+        node.value = ask("returned", [load(part, node)], node)
+        return [
+            assign(part, ask("delegate", [given.value], node), node),
+            assign(sent, constant(None, node), node),
+            ast.While(test=advanced, body=body, orelse=[], **place(node)),
+            node,
+        ]
+
+    def _name(self, word: str, at: ast.AST) -> str:
+        self._count += 1
+        return f"__aj_{word}_{self._count}"
+
+    def _leaving(self, args: list[Any], at: ast.AST) -> ast.Call:
+        made = ast.Call(func=runtime("yields", at), args=args, keywords=[], **place(at))
+        made.is_yield = True  # type: ignore[attr-defined]
+        return made
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        value = self.visit(node.value) if node.value else constant(None, node)
+        return self._leaving([value], node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        raise _Stays
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        if _has_yield(node):
+            raise _Stays
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+
+# -- functions inside functions ---------------------------------------------------------------
+
+
+def with_forms(root: Any) -> None:
+    """After each generator function inside a function, insert its other forms."""
     found = nodes(root)
     if not any(type(node) in _YIELDS for node in found):
         return
@@ -114,20 +259,23 @@ def with_pushed(root: Any) -> None:
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and not isinstance(node, ast.ClassDef):
-                setattr(node, field, [part for each in block for part in _both(each)])
+                setattr(node, field, [part for each in block for part in _every(each)])
 
 
-def _both(node: Any) -> list[ast.stmt]:
+def _every(node: Any) -> list[ast.stmt]:
     if not is_generator(node) or node.decorator_list or hasattr(node, _DONE):
         return [node]
-    made = pushed(node)
-    if made is None:
+    forms = {_PUSHED: pushed(node), _RESUMED: resumed(node)}
+    if not any(forms.values()):
         return [node]
-    made.name = f"{_PUSHED}_{node.name}"
-    for each in (node, made):
-        setattr(each, _DONE, True)
-    told = ast.Call(
-        func=runtime("generator", node), args=[load(node.name, node), load(made.name, node)],
-        keywords=[], **place(node),
-    )  # fmt: skip
-    return [node, made, do(told, node)]
+    setattr(node, _DONE, True)
+    given: list[ast.expr] = []
+    for start, made in forms.items():
+        if made is None:
+            given.append(constant(None, node))
+            continue
+        setattr(made, _DONE, True)
+        made.name = f"{start}_{node.name}"
+        given.append(load(made.name, node))
+    told = ask("generator", [load(node.name, node), *given], node)
+    return [node, *filter(None, forms.values()), do(told, node)]

@@ -155,8 +155,8 @@ class PlainRuntime:
         """An element of a comprehension if a condition holds, else ABSENT."""
         return value() if test else ABSENT
 
-    def generator(self, function: Any, pushed: Any) -> None:
-        """Note that a generator function inside a twin has another form."""
+    def generator(self, function: Any, pushed: Any, resumed: Any) -> None:
+        """Note that a generator function inside a twin has other forms."""
 
     def unpacked(self, x: Any, count: int) -> Any:
         """The value to assign to ``count`` targets; -1 if one of them is starred."""
@@ -247,6 +247,12 @@ class PlainRuntime:
         array[index] = getattr(operator, name)(array[index], value())
 
     # -- calls of the function itself: without a run of it (see `capture.frames`), plain calls
+
+    @staticmethod
+    def leaving(function: Any, owner: Any) -> frozenset[str]:
+        """The names, with attributes, by which a function may lead back to itself through others;
+        ``owner`` is the class of its object if it is a method."""
+        return frozenset()
 
     def begin(self, site: int, get: _Thunk, put: _Put) -> None:
         """The beginning of a function with such calls; ``get`` returns, and ``put`` sets, the

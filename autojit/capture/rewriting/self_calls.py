@@ -34,6 +34,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from autojit.capture.groups.trees import AS_VALUE, is_path, spelt
+
 from .build import (
     Block,
     ask,
@@ -46,7 +48,6 @@ from .build import (
     guard,
     handlers_apart,
     is_eager,
-    is_path,
     is_text,
     is_within,
     load,
@@ -63,7 +64,7 @@ from .build import (
     set_part,
     store,
 )  # fmt: skip
-from .normal_forms import leaves_on_a_side, moved_into
+from .normal_forms import escapes_of, leaves_on_a_side, moved_into
 from .scopes import SCOPES, Scope, effects
 
 _CLOSED = (*SCOPES, ast.NamedExpr)
@@ -217,6 +218,7 @@ class SelfCalls:
         first = self.count
         node.body = self._block(node.body)
         node.function = self.function
+        node.is_left = _is_left(node.body)
         self._entered(node, first, out)
 
     def _aug_assign(self, node: ast.AugAssign, out: Block) -> None:
@@ -282,7 +284,8 @@ class SelfCalls:
         last = max((k for k, has in enumerate(calls) if has), default=-1)
         for k, (holder, key) in enumerate(found[: last + 1]):
             value = self._expression(part(holder, key), out)
-            if k < last and key != "func" and not self._is_steady(value):
+            is_bound = key == "func" and not isinstance(value, ast.Subscript)
+            if k < last and not is_bound and not self._is_steady(value):
                 value = self._held(value, out)
             set_part(holder, key, value)
         return self._called(node, out) if self._is_self(node) else node
@@ -299,7 +302,7 @@ class SelfCalls:
             ask("suspended", [], node),
             [ast.Return(value=runtime("left", node), **place(node))], node,
         )  # fmt: skip
-        leave.is_plain = True  # type: ignore[attr-defined]
+        leave.is_plain = leave.is_leave = True  # type: ignore[attr-defined]
         out.add(leave)
         return load(name, node)
 
@@ -366,15 +369,27 @@ _REWRITE: dict[type, Callable[[SelfCalls, Any, Block], None]] = {
 }  # fmt: skip
 
 
-def calls_of(name: str, first: str | None) -> Callable[[ast.Call], bool]:
-    """A test whether a call may be one of the function of a name; ``first`` is its first
-    parameter."""
+def _is_left(body: list[Any]) -> bool:
+    """Whether each step of a loop leaves the function at a call, unless it raises an exception."""
+    for k, node in enumerate(body):
+        if hasattr(node, "is_leave"):
+            return not escapes_of(body[:k]) - {"return"}
+    return False
+
+
+def calls_of(
+    names: frozenset[str], variables: set[str], mangled: Callable[[str], str]
+) -> Callable[[ast.Call], bool]:
+    """A test whether a call may lead back to a function, by the names of functions that may, with
+    attributes, and by those of its variables, which may be such functions."""
+    if AS_VALUE not in names:
+        variables = set()
 
     def is_self(call: ast.Call) -> bool:
         func = call.func
-        if isinstance(func, ast.Attribute):
-            owner = func.value
-            return func.attr == name and isinstance(owner, ast.Name) and owner.id == first
-        return isinstance(func, ast.Name) and func.id == name
+        if is_path(func):
+            found = spelt(func, mangled)
+            return found in names or found in variables
+        return isinstance(func, ast.Subscript) and AS_VALUE in names
 
     return is_self

@@ -8,19 +8,7 @@ from typing import Any
 
 from . import normal_forms
 from .assignments import Assignments, StatementChecks, may_write
-from .build import (
-    ask,
-    assign,
-    constant,
-    do,
-    function,
-    lazy,
-    load,
-    pair,
-    place,
-    runtime,
-    store,
-)  # fmt: skip
+from .build import ask, assign, constant, do, function, lazy, load, pair, place, runtime, store
 from .context import begin_site, note_call
 from .dataflow import (
     Definite,
@@ -32,6 +20,7 @@ from .dataflow import (
     without_declarations,
 )
 from .expressions import first_parameter
+from .generators import is_pushed, is_resumed, is_yield
 from .matching import needs_values
 from .normal_forms import RESULT, RETURNED, NormalForms, is_captured, never_ends
 from .scopes import Scope, effects
@@ -52,8 +41,10 @@ class Statements(Assignments):
         self.first = first_parameter(node.args)
         self.writes = may_write(node)
         forms = NormalForms(self.scope, self.context)
+        is_self = is_yield if is_resumed(node) else self._leads_back(node)
+        self._is_pushed = is_pushed(node)
         calls = SelfCalls(
-            self.scope, calls_of(node.name, self.first), self._of_self,
+            self.scope, is_self, self._of_self,
             lambda name: self.context.is_builtin(name, self.scope), forms.spelt,
             self.context.number(),
         )  # fmt: skip
@@ -73,6 +64,11 @@ class Statements(Assignments):
         begin = self._begin(node, names) if calls.count else []
         node.body = [*documented, *self._prologue(node, forms.returned), *begin, *inner]
         node.body = node.body or [ast.Pass(**place(node))]
+
+    def _leads_back(self, node: Any) -> Callable[[ast.Call], bool]:
+        """A test whether a call may lead back to this function."""
+        names: frozenset[str] = getattr(node, "leads_to", frozenset())
+        return calls_of(names, self.scope.locals, self.context.mangled)
 
     def _begin(self, node: Any, kept: set[str]) -> list[ast.stmt]:
         """The first statement of a function that calls itself."""
@@ -188,6 +184,8 @@ class Statements(Assignments):
         return found + self._asked("loop_while", site, [lazy(test), load(name, node)], node)
 
     def for_(self, node: Any) -> list[ast.stmt]:
+        stops = set(node.flags) - ({RETURNED} if self._is_pushed else set())
+        node.may_stop = bool(stops) and self._is_held(getattr(node, "text_of", node.iter), node)
         site = self._site("for", node, getattr(node, "text_of", node.iter))
         iterable = self.expression(node.iter)
         writes = effects(node.body).writes
@@ -203,6 +201,14 @@ class Statements(Assignments):
             go_on = lazy(self._guarded(node.flags, None, node))
         parts = [iterable, load(f"__aj_item_{site}", node), go_on, load(name, node)]
         return [item, body, *self._asked("loop_for", site, parts, node)]
+
+    def _is_held(self, iterable: ast.expr, node: Any) -> bool:
+        """Whether something other than a loop may hold what the loop runs through."""
+        if not isinstance(iterable, ast.Name):
+            return isinstance(iterable, ast.Attribute | ast.Subscript)
+        name, scope = iterable.id, self.scope
+        is_own = name in scope.bound and name not in scope.params | scope.captured
+        return not is_own or name in node.live_out
 
     def _guarded(self, flags: tuple[str, ...], test: ast.expr | None, at: ast.AST) -> ast.expr:
         """The test that no flag is set, followed by the given test."""

@@ -10,15 +10,18 @@ import ast
 import sys
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from autojit.capture.groups.trees import WithoutLambdas, as_function, inner_groups
 from autojit.ir.core.locks import Lock
 
 from .build import RUNTIME, nodes
 from .context import Context
-from .generators import pushed, with_pushed
+from .expressions import first_parameter
+from .generators import pushed, resumed, with_forms
 from .normal_forms import escapes_of
 from .scopes import Scopes
 from .source import Found, NoSource, compiled, find
@@ -34,6 +37,14 @@ _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
 _NOTHING = "there is nothing to rewrite in it"
+_LAMBDA = "<lambda>"
+#: The reason why a generator function has no other forms.
+CLOSED_GENERATOR = "it is a generator with a yield in with, or in a try with finally"
+#: The names, with attributes, by which a function may lead back to itself: see `runs.groups`.
+Leaving = frozenset[str]
+_NONE: Leaving = frozenset()
+#: Makes the form of a generator function that its twin has.
+Form = Callable[[ast.FunctionDef], ast.FunctionDef | None]
 
 
 @dataclass
@@ -41,6 +52,7 @@ class _Recipe:
     """The way to make twins of functions that share a code object, or the reason against them."""
 
     code: weakref.ref[CodeType]
+    leaving: Leaving
     twin: CodeType | None = None
     runtime: Any = None
     reason: str = ""
@@ -62,16 +74,18 @@ class _NoRuntime:
 
 
 _lock = Lock()
-#: Recipes by code object and class of the runtime.
-_recipes: OrderedDict[tuple[int, type], _Recipe] = OrderedDict()
-#: By function and class of the runtime: the function, its parts at that time, and its twin.
-_twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
+#: Recipes by code object, class of the runtime, calls that may lead back, and form.
+_recipes: OrderedDict[tuple[int, type, Leaving, Form], _Recipe] = OrderedDict()
+#: By function, and the same: the function, its parts at that time, and its twin.
+_twins: OrderedDict[tuple[int, type, Leaving, Form], tuple[Any, ...]] = OrderedDict()
 _twin_codes: dict[int, weakref.ref[CodeType]] = {}
 
 
-def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
+def _known_twin(
+    function: FunctionType, key: tuple[int, type, Leaving, Form]
+) -> FunctionType | None:
     """The twin of a function, if it has been made and still fits."""
-    known = _twins.get((id(function), runtime_class))
+    known = _twins.get(key)
     if (
         known is not None
         and known[0]() is function
@@ -84,16 +98,20 @@ def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | No
     return None
 
 
-def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
-    """The twin of a function, or None; then ``reason_against`` says why.
+def twin_of(
+    function: FunctionType, runtime_class: type, leaving: Leaving = _NONE, form: Form = pushed
+) -> FunctionType | None:
+    """The twin of a function, or None; then ``reason_against`` says why. The twin of a generator
+    function has the given form.
 
-    The same function object keeps its twin as long as its code and its defaults stay.
+    The same function object keeps its twin as long as its code and its defaults stay. ``leaving``
+    are the names, with attributes, by which it may lead back to itself.
     """
-    twin = known_twin(function, runtime_class)
+    key = id(function), runtime_class, leaving, form
+    twin = _known_twin(function, key)
     if twin is not None:
         return twin
-    key = id(function), runtime_class
-    recipe = _recipe(function, runtime_class)
+    recipe = _recipe(function, runtime_class, leaving, form)
     if recipe.twin is None:
         return None
     twin = _made(function, recipe)
@@ -107,13 +125,17 @@ def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
 
 def reason_against(function: FunctionType, runtime_class: type | None = None) -> str | None:
     """The reason why a function has no twin, in words; None if it has one."""
-    return _recipe(function, runtime_class or _NoRuntime).reason or None
+    runtime = runtime_class or _NoRuntime
+    reason = _recipe(function, runtime, _NONE, pushed).reason
+    if reason and function.__code__.co_flags & GENERATOR:
+        return _recipe(function, runtime, _NONE, resumed).reason or None
+    return reason or None
 
 
 def known_reason(code: CodeType) -> str | None:
     """The reason why the functions with a code object have no twin. None if no twin was wanted, or
     if a twin would have been the same function."""
-    for (number, _), known in list(_recipes.items()):
+    for (number, *_), known in list(_recipes.items()):
         if number == id(code) and known.code() is code and known.reason not in ("", _NOTHING):
             return known.reason
     return None
@@ -132,14 +154,14 @@ def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
             cache.popitem(last=False)
 
 
-def _recipe(function: FunctionType, runtime_class: type) -> _Recipe:
-    key = id(function.__code__), runtime_class
+def _recipe(function: FunctionType, runtime_class: type, leaving: Leaving, form: Form) -> _Recipe:
+    key = id(function.__code__), runtime_class, leaving, form
     known = _recipes.get(key)
     if known is not None and known.fits(function):
         return known
-    made = _Recipe(weakref.ref(function.__code__, lambda _: _recipes.pop(key, None)))
+    made = _Recipe(weakref.ref(function.__code__, lambda _: _recipes.pop(key, None)), leaving)
     try:
-        _fill(made, function, runtime_class)
+        _fill(made, function, runtime_class, form)
     except NoSource as error:
         made.reason = str(error)
     except RecursionError:
@@ -172,7 +194,7 @@ def _made(function: FunctionType, recipe: _Recipe) -> FunctionType:
 # -- the code -----------------------------------------------------------------------------
 
 
-def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
+def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type, form: Form) -> None:
     """Find, rewrite and compile the code of a twin; raises ``NoSource``."""
     code = function.__code__
     if code.co_flags & _COROUTINE:
@@ -182,48 +204,80 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     found = find(function)
     _refuse(found.node)
     if code.co_flags & GENERATOR:
-        handing_on = pushed(found.node) if isinstance(found.node, ast.FunctionDef) else None
-        if handing_on is None:
-            raise NoSource(
-                "it is a generator with a yield in try or with, or one that is sent values"
-            )
-        found.node = handing_on
-    with_pushed(found.node)
-    scopes = Scopes(found.node)
+        made = form(found.node) if isinstance(found.node, ast.FunctionDef) else None
+        if made is None:
+            raise NoSource(CLOSED_GENERATOR)
+        found.node = made
+    with_forms(found.node)
+    if isinstance(found.node, ast.Lambda) and recipe.leaving:
+        found.node = as_function(found.node, "__aj_lambda")
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
     context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)
+    scopes, lambdas = _scopes(found, recipe.leaving | _own_names(found, code, context.mangled),
+                              context.mangled)  # fmt: skip
     context.has_walrus = scopes.has_walrus
     root = Statements(context, found.node.scope)  # type: ignore[union-attr]
     context.has_class = "__class__" in code.co_freevars
     root.function(found.node)
     if not context.changed:
         raise NoSource(_NOTHING)
-    recipe.twin = _compiled(found, code)
+    recipe.twin = _compiled(found, code, lambdas)
     recipe.runtime = runtime_class(tuple(context.sites))
     recipe.modules = tuple(context.modules.items())
     _remember(recipe.twin)
 
 
-def _compiled(found: Found, code: CodeType) -> CodeType:
+def _scopes(
+    found: Found, leaving: Leaving, mangled: Callable[[str], str]
+) -> tuple[Scopes, frozenset[tuple[str, int]]]:
+    """The scopes of a tree; and the names and lines of the lambdas in it that have become
+    definitions, as they call themselves or each other."""
+    scopes = Scopes(found.node)
+    chosen = inner_groups(found.node, scopes.all, leaving, mangled)
+    if not chosen:
+        return scopes, frozenset()
+    without = WithoutLambdas(chosen)
+    found.node = without.visit(found.node)
+    scopes = Scopes(found.node)
+    inner_groups(found.node, scopes.all, leaving, mangled)
+    return scopes, frozenset(without.found)
+
+
+def _own_names(found: Found, code: CodeType, mangled: Callable[[str], str]) -> Leaving:
+    """The names by which a function calls itself, whatever they stand for."""
+    node = found.node
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    around = code.co_qualname.rpartition(".")[0]
+    if not around or around.endswith("<locals>"):
+        return frozenset({node.name})
+    return frozenset({f"{first_parameter(node.args)}.{mangled(node.name)}"})
+
+
+def _compiled(found: Found, code: CodeType, lambdas: frozenset[tuple[str, int]]) -> CodeType:
     free = (*code.co_freevars, RUNTIME)
     try:
         made = compiled(found.node, code, found.owner, free)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
-    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
+    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name, lambdas)
 
 
-def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
+def _renamed(
+    made: CodeType, start: str, qualname: str, name: str, lambdas: frozenset[tuple[str, int]]
+) -> CodeType:  # fmt: skip
     """A code object, and the ones inside it, with the names that Python would give them.
 
     Functions made by the rewriter bear the name of the user's function around them, for tracebacks.
     """
     own = name if "__aj_" in made.co_name else made.co_name
     spelt = _spelt(made.co_qualname, start, qualname)
+    if (own, made.co_firstlineno) in lambdas and own != name:
+        own, spelt = _LAMBDA, spelt.removesuffix(own) + _LAMBDA
     constants = []
     for constant in made.co_consts:
         if isinstance(constant, CodeType):
-            constant = _renamed(constant, start, qualname, own)
+            constant = _renamed(constant, start, qualname, own, lambdas)
         elif constant == made.co_qualname and not made.co_flags & _OPTIMIZED:
             constant = spelt  # the qualified name of a class
         constants.append(constant)

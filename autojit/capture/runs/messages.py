@@ -4,8 +4,9 @@ from __future__ import annotations
 
 _TRACED = "The depth of the recursion of `{name}` depends on a traced value, and "
 CALLED_WITHIN = (
-    _TRACED + "a recursive call is in another function, in a `finally`, or in an `except` that "
-    "uses the exception. Make the call a statement of its own:\n"
+    _TRACED + "a recursive call is in a `finally`, in an `except` that uses the exception, or in a "
+    "function that gets `{name}` as an argument, such as `map`. Make the call a statement of its "
+    "own:\n"
     "    rest = {name}(n - 1)"
 )
 NOT_SAVED = (
@@ -49,4 +50,10 @@ HANDLED = (
     "Compiled code ends the whole recursion by an exception that the call itself does not handle. "
     "Return a value in its place:\n"
     "    return np.nan                      # not: raise ValueError"
+)
+CHANGED_LIST = (
+    _TRACED + "a call of `{name}` changes, returns or stores a list or dict that its caller has "
+    "made. A frame of compiled code holds its elements, so the caller would not see the change. "
+    "Use an array, or a list from before the first call:\n"
+    "    xs = np.array([n, 0.0])            # not: xs = [n, 0.0]"
 )

@@ -18,11 +18,10 @@ import numpy as np
 from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.state.heap import Heap
 from autojit.capture.state.holders import contents, values_of
-from autojit.capture.state.kept import Same, like
+from autojit.capture.state.kept import Same, Tree, like, zero
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner, with_inner
 from autojit.capture.state.sharing import containers
-from autojit.capture.state.state import Tree, zero
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import FOREIGN, keep, peers
@@ -39,7 +38,7 @@ class _Known:
 
     __slots__ = ("number",)
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: Any) -> None:
         self.number = number
 
     def __eq__(self, other: Any) -> bool:
@@ -58,7 +57,11 @@ class Passed(_Known):
 
 
 class Static(_Known):
-    """A number."""
+    """A number, or numbers."""
+
+
+class Inner(_Known):
+    """One of the inner functions of a shape, by its place (see `closures`)."""
 
 
 class Unsaved(Exception):
@@ -162,10 +165,10 @@ class Outside:
         is not known. ``passed`` are the arrays that the frame's caller has passed, if they count as
         its. Raises Unsaved.
         """
-        mine = [id(x) for _, x in containers(value) if not self._has(x)]
+        mine = [id(x) for _, x in containers(value) if not self.has(x)]
         if len(set(mine)) < len(mine):
             raise Unsaved("a list or dict that the function makes and that has two names")
-        elsewhere = self._elsewhere()
+        elsewhere = self.elsewhere()
         if not elsewhere.isdisjoint(mine):
             raise Unsaved("a list or dict that the function makes and that has two names")
         leaves, structure = pytrees.flatten(self._frozen(value))
@@ -176,7 +179,7 @@ class Outside:
                 self._check(leaf)
             elif _is_boxed(leaf):
                 x = bare(leaf)
-                if id(_root(x)) in elsewhere:
+                if id(_root(x)) in elsewhere and not self._has_array(_root(x)):
                     raise Unsaved("an array that the function makes and that is in a list as well")
                 leaf = _known_array(x, objects, passed or {}) or leaf
                 if not isinstance(leaf, _Known):
@@ -192,14 +195,14 @@ class Outside:
 
     def _others(self, x: Any, every: Sequence[Any]) -> Iterator[Any]:
         """The arrays with which an array shares memory, or may, if the frame or others see them."""
-        root = _root(x)
-        if root is not x and self._has_array(root):
-            yield root
+        root, source = _root(x), self.source_of(x)
+        if source is not None:
+            yield source
         yield from (y for y in every if y is not x and _root(y) is root)
         if isinstance(x, Tracer):
             yield from (y for y in peers(here(x)) if y is not FOREIGN)
 
-    def _elsewhere(self) -> set[int]:
+    def elsewhere(self) -> set[int]:
         """The arrays, lists and dicts that are now in objects from outside, by identity."""
         found = set[int]()
         for x, _ in self._heap.held.values():
@@ -210,8 +213,18 @@ class Outside:
                     found.add(id(_root(bare(each))))
         return found
 
-    def _has(self, x: Any) -> bool:
+    def has(self, x: Any) -> bool:
+        """Whether a list, dict or object is from before the step."""
         return id(x) in self._heap.held
+
+    def has_seen(self, x: Any) -> bool:
+        """Whether an object of any kind is from before the step."""
+        return id(x) in self._heap.seen
+
+    def source_of(self, x: Any) -> Any:
+        """The array from before the step of which an array is a view, or None."""
+        root = _root(x)
+        return root if root is not x and self._has_array(root) else None
 
     def _has_array(self, x: Any) -> bool:
         """Whether an array is from before the step."""
@@ -235,7 +248,7 @@ class Outside:
 
     def _frozen(self, x: Any) -> Any:
         """A value in which objects from outside are leaves."""
-        if self._has(x):
+        if self.has(x):
             return Same(x)
         if isinstance(x, tuple):
             made = [self._frozen(each) for each in x]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,31 +17,15 @@ from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, keep
 from autojit.tracing.context import Trace, current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .messages import CALLED_WITHIN, MAY_BE_ANOTHER, NOT_SAVED
+from .active import ActiveRun
+from .borrowed import Borrowed
+from .closures import Shape, taken_apart
+from .messages import MAY_BE_ANOTHER, NOT_SAVED
 from .records import Outside, Passed, Record, Static, Unsaved
-from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, same, traced
-
-
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
-
-
-_local = _Local()
-
-
-def active_run() -> Run | None:
-    """The run of a frame, if one is being traced."""
-    return _local.runs[-1] if _local.runs else None
-
-
-def is_running(f: Any) -> None:
-    """Raise CaptureError if a function that runs calls itself where it cannot be left."""
-    known = (v.function for run in _local.runs for v in run.machine.versions)
-    if any(same(function, f) for function in known):
-        raise refused(f, CALLED_WITHIN)
+from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, traced
 
 
 def _places() -> list[tuple[FrameType, int]]:
@@ -56,7 +39,7 @@ def _places() -> list[tuple[FrameType, int]]:
     return found
 
 
-class Run:
+class Run(ActiveRun):
     """A run of a frame, from where it begins to the next recursive call, or to its end.
 
     ``box`` holds whether the function has been left, the versions that continue its frame and that
@@ -70,17 +53,11 @@ class Run:
         self.machine, self.layout = machine, layout
         self.box, self.registers = box, registers
         self.version, self.entry = machine.versions[number], number
+        super().__init__(self.version.function)
         self._outside = Outside(Heap(reached()), around)
         self._around = loops_around()
-        #: The number of the call at which it continues, until it comes there; else None.
-        self.skips: int | None = None
-        #: Whether the function has just been left at a call.
-        self.has_left = False
-        #: Of the function's frame: its runtime and number, and how to read and set its names.
-        self.frame: Any = None
-        self._get: Callable[[], tuple[Any, ...]] = tuple
-        #: The loops around the present place: the iterable of each, and the number of steps.
-        self.loops: list[list[Any]] = []
+        #: The lists and dicts of callers that it has copies of.
+        self._borrowed = Borrowed(self.version.function, self._outside)
         #: The arrays among the arguments, by place, and their first values.
         self._arguments: dict[int, Any] = {}
         self._firsts: dict[int, Any] = {}
@@ -88,40 +65,51 @@ class Run:
         self._held: Any = None
         self._callee = 0
         self._passed: dict[int, Any] = {}
+        #: The values of the variables of the function, if it is an inner one (see `closures`).
+        self._closure: tuple[Any, ...] = ()
         #: The key of the call, if its results are kept in a table.
         self.key: tuple[Any, ...] = ()
+
+    def functions(self) -> Iterable[Any]:
+        return (v.function for v in self.machine.versions)
 
     # -- the beginning
 
     def run(self, values: Sequence[Any]) -> None:
         """Run the function with the values of its frame."""
         given, arrays = self.version.record.filled(values)
-        _local.runs.append(self)
-        try:
-            if self.version.number < 0:
-                args, kwargs = given[0], dict(given[1])
-                self._arguments = arrays
-            else:
-                self.skips = self.version.number
-                names, loops, (entry, callee), arguments, passed, self.key = given
-                self._held = names, list(loops)
-                self.entry, self._callee = entry, callee
-                self._arguments, self._passed = dict(arguments), dict(passed)
-                args, kwargs = nothing_for(self.version.function)
-            self._firsts = {k: x.own for k, x in self._arguments.items()}
-            value = self.version.twin(*args, **kwargs)
-            if value is not LEFT and value is not UNBOUND:  # else it has been left on all ways
-                self._end(value)
-            self._note_changes()
-        finally:
-            _local.runs.pop()
+        self.entered(lambda: self._run(given, arrays))
 
-    def begin(self, frame: Any, get: Any, put: Any) -> None:
-        """Note the frame of the function, and set its names."""
-        if self.frame is None:
-            self.frame, self._get = frame, get
-            if self._held is not None:
-                put(self._held[0])
+    def _run(self, given: Any, arrays: dict[int, Any]) -> None:
+        if self.version.number < 0:
+            args, kwargs, self._closure = given[0], dict(given[1]), given[2]
+            self._arguments = arrays
+            self._borrowed.note(given)
+        else:
+            self.skips = self.version.number
+            names, loops, (entry, callee), arguments, passed, self._closure, *more = given
+            self.key, borrowed = more
+            self._held = names, list(loops)
+            for x, is_borrowed in zip((*names, *loops), borrowed, strict=False):
+                self._borrowed.note(x if is_borrowed else ())
+            self.entry, self._callee = entry, callee
+            self._arguments, self._passed = dict(arguments), dict(passed)
+            args, kwargs = nothing_for(self.version.function)
+        self._firsts = {k: x.own for k, x in self._arguments.items()}
+        twin = self.version.twin
+        twin = twin.filled(self._closure) if type(twin) is Shape else twin
+        value = twin(*args, **kwargs)
+        if value is not LEFT and value is not UNBOUND:  # else it has been left on all ways
+            self._end(value)
+        self._note_changes()
+
+    @property
+    def is_left(self) -> Any:
+        return self.box[0]
+
+    def restore(self, put: Callable[[tuple[Any, ...]], None]) -> None:
+        if self._held is not None:
+            put(self._held[0])
 
     def take_loop(self) -> list[Any]:
         """The iterable of the loop that the function was left in, and the number of steps."""
@@ -159,23 +147,37 @@ class Run:
             self.machine.vague |= {t.type for t in record.types if t.type.shape}
         return record
 
+    def apart(self, x: Tracer) -> Tracer:
+        """An array as a loop holds it: a view of one from outside as a copy, which may then not
+        change."""
+        source = self._outside.source_of(x)
+        if source is None:
+            return x
+        self.machine.seen.append(source)
+        copied: Tracer = x.copy()
+        return copied
+
     def leave(self, site: Site, f: Any, twin: Any, args: Any, kwargs: Any) -> Any:
         """Leave the function at a recursive call."""
         machine, function = self.machine, self.version.function
+        self._borrowed.check()
         is_in_loop = bool(self.loops) or loops_around() > self._around
-        machine.calls |= {site.number, *([None] if is_in_loop else [])}
+        machine.calls |= {(self.frame, k) for k in (site.number, *([None] if is_in_loop else []))}
         machine.places += _places()
-        arguments = self.saved(bound(f, args, kwargs))
+        given = bound(f, args, kwargs)
+        f, twin, values = taken_apart(machine, self._outside, f, twin)
+        arguments = self.saved((*given, values))
         number = machine.find(f, twin, -1, arguments)
         passed = {k: traced(arguments.objects[k]) for k in machine.versions[number].changed}
-        begin = self._site_of_begin()
+        begin = self.site("begin")
         live = [UNBOUND if name not in site.live_out else flag(x) if name in begin.internal else x
-                for name, x in zip(begin.names, self._get(), strict=True)]  # fmt: skip
+                for name, x in zip(begin.names, self.get(), strict=True)]  # fmt: skip
         loops = [position(*each) for each in self.loops]
         mine = dict(self._arguments)
         frame = Static(self.entry if mine else 0), Static(number)
-        given = tuple(live), tuple(loops), frame, mine, passed, self.key
-        saved = self.saved(given)
+        borrowed = Static(self._borrowed.among((*live, *loops)))
+        held = tuple(live), tuple(loops), frame, mine, passed, self._closure, self.key, borrowed
+        saved = self.saved(held)
         changing = [bare(x) for x in passed.values()]
         if any(saved.objects[k] is x for k in saved.kept for x in changing):
             raise refused(function, MAY_BE_ANOTHER)
@@ -188,11 +190,6 @@ class Run:
         assert trace is not None
         trace.left = True
         return LEFT
-
-    def _site_of_begin(self) -> Site:
-        runtime, number = self.frame
-        sites: tuple[Site, ...] = runtime.sites
-        return next(s for s in sites if s.kind == "begin" and s.function == number)
 
     def _write(self, number: int, record: Record, first: int) -> None:
         """Write the values of a frame into the box."""
@@ -207,6 +204,7 @@ class Run:
     def _end(self, value: Any) -> None:
         """Write what the function returns, and what it leaves in arrays that it was given."""
         machine, entry = self.machine, self.machine.versions[self.entry]
+        self._borrowed.check(value)
         record = machine.returns(self, value)
         for leaf in record.tree.leaves:
             if type(leaf) is Passed:

@@ -12,9 +12,9 @@ from types import FrameType, MethodType
 from typing import Any
 
 from autojit.capture.rewriting.context import Site
-from autojit.capture.state.kept import Same
+from autojit.capture.state.kept import Same, zero
 from autojit.capture.state.kinds import no_narrower
-from autojit.capture.state.state import Access, joined, with_nones, zero
+from autojit.capture.state.state import Access, joined, with_nones
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Source
@@ -43,7 +43,8 @@ def same(a: Any, b: Any) -> bool:
 
 def refused(f: Any, words: str, **more: str) -> CaptureError:
     """The error for a recursion that cannot be a loop."""
-    return CaptureError(with_place(words.format(name=f.__name__, **more), user_source()))
+    name = f.__name__ if f.__name__.isidentifier() else "f"
+    return CaptureError(with_place(words.format(name=name, **more), user_source()))
 
 
 class Version:
@@ -74,9 +75,13 @@ class Result:
 class Machine:
     """What is known about a recursion."""
 
-    def __init__(self, reached: Any) -> None:
-        #: Objects that the functions may change, beside those that their twins lead to.
-        self.reached = reached
+    def __init__(self) -> None:
+        #: The shapes of inner functions that the functions make (see `closures`).
+        self.shapes: list[Any] = []
+        #: The functions under ``functools.lru_cache`` with their tables, and one of them whose
+        #: arguments cannot be keys.
+        self.tables: list[Any] = []
+        self.without_table: Any = None
         self.versions: list[Version] = []
         self.results: list[Result] = []
         #: Whether a step has shown more than was known before it.
@@ -86,8 +91,8 @@ class Machine:
         self.seen: list[Any] = []
         #: The places of the calls, in functions that may have handlers of exceptions.
         self.places: list[tuple[FrameType, int]] = []
-        #: The recursive calls, by number; a call in a loop counts twice.
-        self.calls: set[Any] = set()
+        #: The recursive calls, by function and number; a call in a loop counts twice.
+        self.calls: set[tuple[Any, Any]] = set()
         self.vague: set[Type] = set()
 
     def find(
@@ -109,6 +114,11 @@ class Machine:
         kept = old.kept | new.kept
         self.has_more |= types != old.types or kept != old.kept
         return old._replace(types=types, kept=kept)
+
+    def has_branches(self) -> bool:
+        """Whether a function calls more than once."""
+        functions = [function for function, _ in self.calls]
+        return len(set(functions)) < len(functions)
 
     def result_of(self, function: Any) -> Result | None:
         """The result of a function, if it is known."""
@@ -241,7 +251,7 @@ def traced(x: Any) -> Any:
 def nothing_for(f: Any) -> tuple[list[Any], dict[str, Any]]:
     """Arguments that are never read."""
     args, kwargs = list[Any](), dict[str, Any]()
-    for name, p in inspect.signature(f).parameters.items():
+    for name, p in inspect.signature(f, follow_wrapped=False).parameters.items():
         if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             args.append(None)
         elif p.kind is p.KEYWORD_ONLY:
@@ -251,7 +261,7 @@ def nothing_for(f: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def bound(f: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
     """The arguments by the function's parameters, with defaults, and those with names as pairs."""
-    found = inspect.signature(f).bind(*args, **kwargs)
+    found = inspect.signature(f, follow_wrapped=False).bind(*args, **kwargs)
     found.apply_defaults()
     return found.args, tuple(found.kwargs.items())
 

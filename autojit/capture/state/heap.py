@@ -27,6 +27,7 @@ from .holders import (
     contents,
     has_contents,
     is_object,
+    name_of,
     of_function,
     put_back,
     same_state,
@@ -80,13 +81,7 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        if isinstance(self.container, (list, dict)):
-            return f"[{self.key!r}] of a {type(self.container).__name__}"
-        if type(self.container) is CellType:
-            return "a variable of an inner function"
-        if type(self.container) is Names:
-            return f"the global `{self.key}`"
-        return f"the attribute `{self.key}` of a {type(self.container).__name__}"
+        return name_of(self.container, self.key)
 
     def get(self) -> Any:
         if isinstance(self.container, (list, dict)):

@@ -78,8 +78,13 @@ def is_object(x: Any) -> bool:
     kind = type(x)
     found = _objects.get(kind)
     if found is None:
-        found = _objects[kind] = has_contents(x) and _holds_attributes_only(x)
+        found = _objects[kind] = is_ours(x) or (has_contents(x) and _holds_attributes_only(x))
     return found
+
+
+def is_ours(x: Any) -> bool:
+    """Whether x is an object of a class of ours that branches and loops carry like a user's."""
+    return hasattr(type(x), "__aj_object__")
 
 
 def _holds_attributes_only(x: Any) -> bool:
@@ -113,6 +118,20 @@ def is_same_content(x: Any, held: Any) -> bool:
     if isinstance(x, dict):
         return all(a is b and x[a] is held[b] for a, b in zip(x, held, strict=True))
     return all(a is b for a, b in zip(x, held, strict=True))
+
+
+def name_of(x: Any, key: Any) -> str:
+    """Words for a place in a holder."""
+    kind = type(x).__name__
+    if isinstance(x, (list, dict)):
+        return f"[{key!r}] of a {kind}"
+    if type(x) is CellType:
+        return "a variable of an inner function"
+    if type(x) is Names:
+        return f"the global `{key}`"
+    if is_ours(x):
+        return f"the variable `{key.lstrip('.')}` of a {kind}"
+    return f"the attribute `{key}` of a {kind}"
 
 
 def set_content(x: Any, key: Any, value: Any) -> None:
@@ -176,7 +195,7 @@ def has_contents(x: Any) -> bool:
     """Whether an object has attributes of its own, and is no library's."""
     kind = type(x)
     if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
-        return False
+        return is_ours(x)
     return type(getattr(x, "__dict__", None)) is dict or bool(_slots_of(x))
 
 
@@ -240,6 +259,8 @@ STATES: list[tuple[Any, _State]] = [
 
 
 def state_of(x: Any) -> _State | None:
+    if is_ours(x):
+        return None
     return next((state for kind, state in STATES if isinstance(x, kind)), None)
 
 

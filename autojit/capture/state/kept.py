@@ -13,13 +13,14 @@ from autojit.capture.rewriting.plain import UNBOUND
 from autojit.errors import CaptureError, with_place
 from autojit.staging import pytrees
 from autojit.staging.pytrees import NAMESPACE, is_dataclass
+from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.blocks import is_around
 from autojit.tracing.created_arrays import TracedArray
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .holders import contents, is_object
-from .maybe import Maybe
+from .holders import contents, is_object, is_ours
+from .maybe import ENTRIES, Maybe
 from .one_of import OneOf, coded
 from .optional import Optional, inner, with_inner
 
@@ -51,8 +52,8 @@ def thawed(values: Sequence[Any], *, codes: bool = False) -> list[Any]:
     different classes, or that hold nothing traced.
     """
     whole = _bound(values)
-    shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
-    return _all_thawed(values, shared, codes)
+    found = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
+    return _all_thawed(values, {number for number, _ in found}, codes)
 
 
 def _bound(values: Sequence[Any]) -> list[Any]:
@@ -153,12 +154,19 @@ def like_dict(x: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
     return made
 
 
-def _kept(value: Any) -> list[int]:
+def _kept(value: Any, *, is_inside: bool = False) -> list[tuple[int, bool]]:
+    """The containers from before the block that are parts of a value, by their identities, and
+    whether each is inside one that the block has made."""
+    if type(value) is Kept and value.is_new:
+        held = value.copied if isinstance(value.copied, (list, dict)) else contents(value.copied)
+        parts = held.values() if isinstance(held, dict) else held
+        return [pair for x in parts for pair in _kept(x, is_inside=True)]
     if type(value) in (Kept, Same):
-        return [id(value.container)]
+        return [(id(value.container), is_inside)]
     if type(value) in (Maybe, Optional):
-        return _kept(inner(value))
-    return [k for x in value for k in _kept(x)] if type(value) is tuple else []
+        return _kept(inner(value), is_inside=is_inside)
+    parts = value if type(value) is tuple else ()
+    return [pair for x in parts for pair in _kept(x, is_inside=is_inside)]
 
 
 def _thawed(value: Any, shared: set[int], around: tuple[Any, ...]) -> Any:
@@ -240,6 +248,14 @@ def _is_same(a: Any, b: Any) -> bool:
     return isinstance(a, plain) and type(a) is type(b) and a == b
 
 
+def zero(kind: LeafType) -> Any:
+    """A zero of a type."""
+    if kind.weak is not None:
+        return kind.weak(0)
+    zeros = np.zeros(kind.type.shape, kind.type.dtype)
+    return zeros if zeros.shape else zeros[()]  # a scalar, since an array could be changed
+
+
 class Node:
     """An object, as a tree of its attributes."""
 
@@ -252,18 +268,63 @@ class Node:
 def as_nodes(value: Any, depth: int = 0) -> Any:
     """A value with nodes of trees in place of its objects; a tree with these nodes becomes
     objects again."""
-    leaves, structure = pytrees.flatten(value)
-    if not any(map(is_object, leaves)):
+    if not any(map(is_object, pytrees.flatten(value)[0])):
         return value
     if depth > DEEPEST:
         raise CaptureError(with_place(_CYCLE, user_source()))
-    made = [_node(leaf, depth + 1) if is_object(leaf) else leaf for leaf in leaves]
-    return pytrees.unflatten(structure, made)
+    leaves, structure = optree.tree_flatten(value, is_leaf=_is_node, namespace=NAMESPACE)
+    made = [_node(x, depth + 1) if _is_node(x) or is_object(x) else x for x in leaves]
+    found: Any = optree.tree_unflatten(structure, made)
+    return found
+
+
+def _is_node(x: Any) -> bool:
+    return type(x) is Node
 
 
 def _node(x: Any, depth: int) -> Node:
+    if type(x) is Node:
+        return Node(x.kind, x.names, [as_nodes(part, depth) for part in x.parts])
     held = contents(x)
     return Node(type(x), tuple(held), [as_nodes(part, depth) for part in held.values()])
+
+
+def as_node(x: Any) -> Any:
+    """An object of a class of ours as a node, whose parts are as they are."""
+    held = contents(x) if is_ours(x) else {}
+    return Node(type(x), tuple(held), list(held.values())) if held else x
+
+
+def innermost(value: Any) -> Any:
+    """A value without the flags that say whether it is bound, and whether it is None."""
+    return innermost(inner(value)) if type(value) in (Maybe, Optional) else value
+
+
+def with_innermost(value: Any, made: Any) -> Any:
+    """A value with these flags for another one."""
+    if type(value) not in (Maybe, Optional):
+        return made
+    return with_inner(value, with_innermost(inner(value), made))
+
+
+def shown(tree: Tree) -> str:
+    """A value in words, by its structure."""
+    structure = tree.structure
+    if structure.is_leaf():
+        leaf = tree.leaves[0]
+        return str(leaf_type(leaf).type) if pytrees.is_array(leaf) else f"{leaf!r:.40}"
+    if structure.type is type(None):
+        return "None"
+    if structure.type is Optional:
+        known = structure.children()[0]
+        return f"{shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
+    if structure.type is Node:
+        kind = type(pytrees.unflatten(structure, tree.leaves)).__name__
+        return f"an object of {kind} with the attributes {', '.join(structure.entries())}"
+    if structure.type is dict:
+        keys = structure.entries()
+        return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"
+    return f"a {structure.type.__name__} of {structure.num_children}"
 
 
 def _taken_apart(x: Any) -> tuple[list[Any], Any, tuple[str, ...]]:

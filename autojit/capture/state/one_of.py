@@ -209,7 +209,8 @@ def _may_differ(x: Any) -> bool:
     """Whether a leaf is an object that a code can stand for."""
     if isinstance(x, Enum):
         return True
-    return not pytrees.is_array(x) and not getattr(type(x), "__aj_internal__", False)
+    is_internal = getattr(type(x), "__aj_internal__", False)
+    return not pytrees.is_array(x) and (not is_internal or hasattr(type(x), "__aj_object__"))
 
 
 def _is_equal(a: Any, b: Any) -> bool:

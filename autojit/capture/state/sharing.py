@@ -185,7 +185,9 @@ def containers(
         return
     if type(value) is Kept:
         yield path, value.container
-        inside = containers(value.copied, path, around)
+        if any(x is value.container for x in around):
+            return
+        inside = containers(value.copied, path, (*around, value.container))
         yield from (each for each in inside if each[0] != path)
         return
     if len(around) > DEEPEST or any(x is value for x in around):

@@ -24,8 +24,22 @@ from autojit.tracing.hooks import hooks
 
 from .heap import Heap, Lost, Place, reached
 from .holders import contents, is_container, is_object, is_same_content
-from .kept import Kept, Node, Tree, as_nodes, can_be_joined, like, like_dict, with_attributes
-from .maybe import ENTRIES, Maybe
+from .kept import (
+    Kept,
+    Node,
+    Tree,
+    as_node,
+    as_nodes,
+    can_be_joined,
+    innermost,
+    like,
+    like_dict,
+    shown,
+    with_attributes,
+    with_innermost,
+    zero,
+)  # fmt: skip
+from .maybe import Maybe
 from .one_of import OneOf, alternatives, with_codes
 from .optional import Optional, inner, with_inner
 from .resized import Resized, rebound, rebound_dict, resized, tabulated
@@ -167,7 +181,7 @@ class Before:
                 if isinstance(value, dict)
                 else like(value, copied.values())
             )
-            return Kept(value, lambda: made)
+            return Kept(value, lambda: made, is_new=is_new)
         if type(value) is tuple:
             return tuple([self.frozen(x, now) for x in value])
         if type(value) in (Maybe, Optional):
@@ -242,16 +256,9 @@ def with_leaders(
 
 def zeros_like(value: Any) -> Any:
     """A value with zeros in place of its arrays, for a way on which the name is not bound."""
-    tree = tree_of(value)
-    return hooks.as_state(tree.filled([zero(leaf_type(leaf)) for leaf in tree.arrays]))
-
-
-def zero(kind: LeafType) -> Any:
-    """A zero of a type."""
-    if kind.weak is not None:
-        return kind.weak(0)
-    zeros = np.zeros(kind.type.shape, kind.type.dtype)
-    return zeros if zeros.shape else zeros[()]  # a scalar, since an array could be changed
+    leaves, structure = tree_of(value)  # a list from before the block stays itself
+    zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
+    return hooks.as_state(pytrees.unflatten(structure, zeros))
 
 
 def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
@@ -259,7 +266,8 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
 
     ``silent`` says that the name is one of the rewriter's, which is read only where it is bound.
     """
-    values = with_nones(hooks.alike_states([UNBOUND if v is LEFT else v for v in values]))
+    values = _with_flagged_parts([UNBOUND if v is LEFT else v for v in values])
+    values = with_nones(hooks.alike_states(values))
     if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
         return with_codes(list(map(as_nodes, values)))
     whole = [v for v in values if v is not UNBOUND]
@@ -274,6 +282,21 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
             v = Maybe(v, True)
         result.append(v.value if silent else v)
     return with_codes(list(map(as_nodes, result)))
+
+
+def _with_flagged_parts(values: Sequence[Any]) -> list[Any]:
+    """The values of one name on several ways. Objects of a class of ours get flags for attributes
+    that are not bound, or None, on all of them."""
+    objects = [as_node(innermost(v)) for v in values if v is not UNBOUND and v is not None]
+    first = objects[0] if objects else None
+    if type(first) is not Node or any(
+        type(x) is not Node or (x.kind, x.names) != (first.kind, first.names) for x in objects
+    ):
+        return list(values)
+    columns = [with_flags(column, silent=False)
+               for column in zip(*(x.parts for x in objects), strict=True)]  # fmt: skip
+    made = (Node(first.kind, first.names, list(row)) for row in zip(*columns, strict=True))
+    return [v if v is UNBOUND or v is None else with_innermost(v, next(made)) for v in values]
 
 
 def with_nones(values: Sequence[Any]) -> list[Any]:
@@ -299,9 +322,7 @@ def with_nones(values: Sequence[Any]) -> list[Any]:
 
 def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
     present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
-    leaves, structure = tree_of(present[0])  # a list from before the block stays itself
-    zeros = [zero(leaf_type(leaf)) if pytrees.is_array(leaf) else leaf for leaf in leaves]
-    rest, absent = iter(present), hooks.as_state(pytrees.unflatten(structure, zeros))
+    rest, absent = iter(present), zeros_like(present[0])
     return [
         Optional(absent, False) if v is None
         else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)
@@ -330,8 +351,8 @@ def differing(
     trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
 ) -> str:
     """The message for a value whose structures on two ways differ."""
-    shown = _shown(trees[0]), _shown(trees[1])
-    return with_place(_text(words, ways, *shown, _NUMBERS), source)
+    both = shown(trees[0]), shown(trees[1])
+    return with_place(_text(words, ways, *both, _NUMBERS), source)
 
 
 def _common(
@@ -370,22 +391,3 @@ def _text(words: str, ways: tuple[str, str], a: str, b: str, fix: str) -> str:
         f"{fix}or call the function without jit, where Python runs the code as it is:\n"
         "    grad(f)(x)                         # not: jit(grad(f))(x)"
     )
-
-
-def _shown(tree: Tree) -> str:
-    structure = tree.structure
-    if structure.is_leaf():
-        leaf = tree.leaves[0]
-        return str(leaf_type(leaf).type) if pytrees.is_array(leaf) else f"{leaf!r:.40}"
-    if structure.type is type(None):
-        return "None"
-    if structure.type is Optional:
-        known = structure.children()[0]
-        return f"{_shown(Tree(tree.leaves[: known.num_leaves], known))} or None"
-    if structure.type is Node:
-        kind = type(pytrees.unflatten(structure, tree.leaves)).__name__
-        return f"an object of {kind} with the attributes {', '.join(structure.entries())}"
-    if structure.type is dict:
-        keys = structure.entries()
-        return "a dict with traced keys" if ENTRIES in keys else f"a dict with the keys {keys}"
-    return f"a {structure.type.__name__} of {structure.num_children}"

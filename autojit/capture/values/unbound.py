@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autojit.capture.rewriting.plain import UNBOUND, PlainRuntime
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.sharing import containers
 from autojit.capture.state.state import tree_of
 from autojit.errors import InPlaceError, with_place
 from autojit.functions.checks import ensured
@@ -25,6 +28,9 @@ def checked(found: Maybe, name: str) -> Any:
         if found.held:
             return found.value
         raise _error(name)
+    if any(containers(found.value)):  # which may change, so it must stay the same object
+        hooks.fail_where(np.logical_not(found.held), _error(name))
+        return found.value
     tree = tree_of(hooks.as_state(found.value))
     return tree.filled([_checked(leaf, found.held, name) for leaf in tree.arrays])
 

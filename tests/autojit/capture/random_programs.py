@@ -347,10 +347,11 @@ def main() -> None:
     from .random_chosen import Chosen
     from .random_dicts import Dicts
     from .random_gaps import Gaps
+    from .random_generators import Generators
     from .random_memos import Memos
     from .random_nones import Nones
     from .random_objects import Objects
-    from .random_recursion import Recursive
+    from .random_recursion import Group, Recursive
     from .random_rows import Rows
     from .random_tries import Tries
 
@@ -358,7 +359,7 @@ def main() -> None:
     writers = {
         "--aliases": Aliases, "--nones": Nones, "--chosen": Chosen, "--rows": Rows,
         "--tries": Tries, "--dicts": Dicts, "--memos": Memos, "--recursion": Recursive,
-        "--objects": Objects, "--gaps": Gaps,
+        "--objects": Objects, "--gaps": Gaps, "--generators": Generators, "--groups": Group,
     }  # fmt: skip
     writer = next((w for option, w in writers.items() if option in sys.argv), Program)
     found: Counter[str] = Counter()

@@ -1,8 +1,10 @@
-"""Random functions that call themselves, and change lists, arrays, attributes and dicts meanwhile.
+"""Random functions that call themselves or each other, and change lists, arrays, attributes and
+dicts meanwhile.
 
 Many programs, beside plain Python::
 
     python -m tests.autojit.capture.random_programs 0 300 --recursion
+    python -m tests.autojit.capture.random_programs 0 300 --groups
 """
 
 from __future__ import annotations
@@ -29,30 +31,52 @@ class Recursive:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.lines: list[str] = []
-        #: The recursive calls that may still be written, and what a call returns.
+        #: The recursive calls that may still be written, and what a call of each function returns.
         self.calls = self.rng.choice((1, 2, 2, 3))
-        self.returns = self.pick("number", "number", "number", "pair", "array")
+        self.kinds = {"go": self.pick("number", "number", "number", "pair", "array")}
+        #: The function that is being written, and those that it may call.
+        self.name, self.others = "go", ["go"]
+        #: The lists that are passed on.
+        self.lists = ["xs", "xs", "log"]
         self.indent = 2
         self.in_loop = False
+
+    @property
+    def returns(self) -> str:
+        return self.kinds[self.name]
 
     def pick(self, *options: str) -> str:
         return self.rng.choice(options)
 
-    def text(self) -> str:
+    def body(self, *, ends: bool = True) -> str:
+        """The definition of a function; ``ends`` says whether it has a way without calls."""
+        self.lines = []
         self.put("nonlocal count, s, w" if self.rng.random() < 0.3 else "nonlocal count, s")
         self.put(f"t = {self.number()}")
         self.put("q = v * 0.5")
-        self.block("if m < 1:", self.rng.randrange(2), self.result(), calls=False)
+        self.begins()
+        if ends:
+            self.block("if m < 1:", self.rng.randrange(2), self.result(), calls=False)
         for _ in range(self.rng.randrange(3, 7)):
             self.statement(0)
         if self.calls:
             self.put(f"t += {self.call()}")
         self.put(self.result())
+        inner = "\n".join(self.lines)
+        return f"    def {self.name}(m, p, v, xs):\n{inner}\n"
+
+    def begins(self) -> None:
+        """Write what a function begins with."""
+
+    def text(self) -> str:
+        return self.program(self.body())
+
+    def program(self, functions: str) -> str:
+        """The program with the functions; the first one is called ``go``."""
         first = self.pick("n", "n", "abs(a) * 1.5", "n + 0.25")
         begin = f"r = go({first}, b, {self.pick('u', 'w', 'x', 'u[:]')}, log)"
         end = "return r, s, count, len(log), sum(log), grid, u + 0.0, box.y, sum(memo.values()), x"
-        inner = "\n".join(self.lines)
-        return f"{_BEGIN}    def go(m, p, v, xs):\n{inner}\n    {begin}\n    {end}\n"
+        return f"{_BEGIN}{functions}    {begin}\n    {end}\n"
 
     def put(self, line: str) -> None:
         self.lines.append("    " * self.indent + line)
@@ -82,8 +106,9 @@ class Recursive:
         self.calls -= 1
         m = self.pick("m - 1", "m - 1", "m - 1.5", "m // 2 - 0.5", "min(m, 4) - 1")
         v = self.pick("v", "v", "w", "u", "q", "v + 1.0", "x")
-        made = f"go({m}, {self.number(2)}, {v}, {self.pick('xs', 'xs', 'log')})"
-        return made + {"number": "", "pair": "[0]", "array": "[1]"}[self.returns]
+        name = self.rng.choice(self.others) if len(self.others) > 1 else self.others[0]
+        made = f"{name}({m}, {self.number(2)}, {v}, {self.pick(*self.lists)})"
+        return made + {"number": "", "pair": "[0]", "array": "[1]"}[self.kinds[name]]
 
     def number(self, depth: int = 0) -> str:
         if depth < 2 and self.rng.random() < 0.5:
@@ -155,3 +180,40 @@ class Recursive:
             self.block("except ValueError:", 1)
             if self.rng.random() < 0.4:
                 self.block("finally:", 1, calls=False)
+
+
+class Group(Recursive):
+    """Writes two or three functions that call each other."""
+
+    def text(self) -> str:
+        names = ["go", "on", "up"][: self.rng.choice((2, 2, 3))]
+        for name in names[1:]:
+            self.kinds[name] = self.pick("number", "number", "number", "pair", "array")
+        self.lists += ["e"] if self.rng.random() < 0.3 else []
+        self.kinds |= {"via": "number"}
+        written = []
+        for k, name in enumerate(names):
+            self.name, self.calls = name, self.rng.choice((1, 2) if k else (1, 2, 2))
+            ends = k == 0 or self.rng.random() < 0.7
+            # The first function is among those called, or the one after it, which leads there.
+            self.others = names if ends and k else [names[(k + 1) % len(names)], names[0]]
+            if not ends:
+                self.others = ["go"]
+            written.append(self.body(ends=ends))
+        return self.program("".join(written))
+
+    def begins(self) -> None:
+        self.put("e = [t, p]")
+        if self.rng.random() < 0.3:  # an inner function that leads back
+            other = self.others[0]
+            self.put("def via(k, p, u, xs):")
+            self.indent += 1
+            self.block("if k > 3:", 0, f"return via(k - 1, p * 0.5, {self.pick('u', 'v')}, xs) + t")
+            last = {"number": "", "pair": "[0]", "array": "[1]"}[self.kinds[other]]
+            self.put(f"return {other}(k - 0.5, p, u, xs){last} * {self.pick('m', 't', 'q[0]')}")
+            self.indent -= 1
+            self.others = [*self.others, "via"]
+
+    def number(self, depth: int = 0) -> str:
+        made = super().number(depth)
+        return f"({made})" if " if " in made else made

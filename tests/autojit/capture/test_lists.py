@@ -30,15 +30,6 @@ def of_two_kinds(x):
     return len(found) + x[0]
 
 
-def own_iterator(x):
-    q = [0]
-    if x[1] > 2:
-        q.append(1)
-    it = iter(q)
-    next(it)
-    return x[next(it)]
-
-
 def matched(x):
     match [v for v in x if v > 3]:
         case [a, _]:
@@ -67,7 +58,6 @@ def other_library(x):
     [
         (of_lists, r"not: points.append\(\[x, y\]\)"),
         (of_two_kinds, "its elements are not of one kind"),
-        (own_iterator, "fetched one at a time"),
         (matched, "The length of this list"),
         (spread, "The length of this list"),
         (unpacked, "The length of this list"),

@@ -152,18 +152,14 @@ def test_attributes_that_are_set_by_values():
 def is_even(n):
     if n < 1:
         return 1.0
-    return is_odd(n - 1)
+    return 1.0 - max(map(is_even, [n - 1, n - 3]))
 
 
-def is_odd(n):
-    return 0.0 if n < 1 else is_even(n - 1)
-
-
-def test_recursion_by_value_through_another_function():
+def test_recursion_by_value_through_a_function_that_gets_it():
     error = refused(is_even, 5.0)
     assert str(error).startswith(
         "The function calls itself, and `n < 1`, which depends on a traced value, decides how "
-        "often. This works if a function defined by `def` calls itself by its name, but not "
+        "often. This works if functions call themselves and each other by their names, or as "
     )
     assert line_of(is_even, "if n") in str(error)
 

@@ -323,20 +323,6 @@ def bytes_that_change(x):
     return b[0]
 
 
-def an_iterator(x):
-    it = iter([1.0, 2.0, 3.0])
-    if x > 0:
-        next(it)
-    return next(it)
-
-
-def a_generator(x):
-    it = (k * 1.0 for k in range(4))
-    if x > 0:
-        next(it)
-    return next(it)
-
-
 def numbers_of_a_generator(x):
     rng = np.random.default_rng(3)
     if x > 0:
@@ -363,8 +349,6 @@ REFUSED = [
     (the_order_of_a_dict, "decide in which order"),
     (an_array_of_objects, "type ndarray from outside is changed"),
     (bytes_that_change, "type bytearray from outside is changed"),
-    (an_iterator, "type list_iterator from outside is changed"),
-    (a_generator, "type generator from outside is changed"),
     (numbers_of_a_generator, "rng.random in a compiled function"),
     (random_numbers, "random.random in a compiled function"),
 ]

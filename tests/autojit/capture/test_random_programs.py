@@ -10,11 +10,12 @@ from .outcomes import check_program
 from .random_aliases import Aliases
 from .random_dicts import Dicts
 from .random_gaps import Gaps
+from .random_generators import Generators
 from .random_memos import Memos
 from .random_nones import Nones
 from .random_objects import Objects
 from .random_programs import Program
-from .random_recursion import Recursive
+from .random_recursion import Group, Recursive
 from .random_rows import Rows
 from .random_tries import Tries
 
@@ -25,7 +26,7 @@ from .random_tries import Tries
     ("writer", "count"),
     [
         (Program, 6), (Aliases, 8), (Nones, 5), (Rows, 3), (Tries, 3), (Dicts, 6), (Memos, 4),
-        (Recursive, 2), (Objects, 6), (Gaps, 6),
+        (Recursive, 2), (Objects, 6), (Gaps, 6), (Group, 2), (Generators, 3),
     ],
 )  # fmt: skip
 def test_random_programs(group, writer, count):

@@ -1,0 +1,1 @@
+"""Groups of functions that call each other: by their names in bytecode, and in syntax trees."""
