@@ -297,7 +297,7 @@ class _Elements:
 def _held_by(iterable: Any) -> tuple[Any, ...]:
     """The objects that a generator's code may change, except the iterators that it runs through;
     also the variables around it that it assigns by ``:=``."""
-    if not isinstance(iterable, GeneratorType) or iterable.gi_frame is None:
+    if type(iterable) is not GeneratorType or iterable.gi_frame is None:
         return ()
     held = [x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith(".")]
     names = _assigned(iterable.gi_code)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from types import GeneratorType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -67,6 +68,11 @@ class generator(Lazy):
 
     #: Constructs carry its attributes, as those of an object of a user's class.
     __aj_object__ = True
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The type that Python's type tests see."""
+        return GeneratorType
 
     def __init__(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any],

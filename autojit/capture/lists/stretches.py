@@ -169,6 +169,8 @@ def _of_lazy(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Answer a call of a function with generators, or with ranges of traced length."""
     if f is next:
         return next_(*args)
+    if f is type and isinstance(args[0], generator):
+        return args[0].__class__
     if _is_hashable(f) and f in IN_PYTHON:
         return IN_PYTHON[f](*args, **kwargs)
     is_partial = f in (any, all) and any(type(x) is generator for x in args)

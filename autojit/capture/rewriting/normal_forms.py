@@ -337,9 +337,10 @@ class NormalForms:
 
 def _takes_the_rest(node: ast.stmt) -> bool:
     """Whether the statements after this one move into a branch: after an ``if`` with a side that
-    never ends, or a loop with such an ``else``, which becomes an ``if`` after the loop."""
+    never ends, or a loop whose ``else`` never ends or has such an ``if``, since the ``else`` of a
+    loop is put behind it."""
     if isinstance(node, _LOOPS):
-        return never_ends(node.orelse)
+        return never_ends(node.orelse) or any(map(_takes_the_rest, node.orelse))
     return isinstance(node, ast.If) and leaves_on_a_side(node)
 
 

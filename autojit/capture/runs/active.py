@@ -25,6 +25,11 @@ def active_run() -> ActiveRun | None:
     return _local.runs[-1] if _local.runs else None
 
 
+def runs() -> Iterable[ActiveRun]:
+    """The runs that are being traced, the innermost last."""
+    return _local.runs
+
+
 def is_running(f: Any) -> None:
     """Raise CaptureError if a function that runs calls itself where it cannot be left."""
     if any(same(function, f) for run in _local.runs for function in run.functions()):

@@ -16,10 +16,8 @@ from autojit.capture.values.stopping import of_generator
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 
-from .active import ActiveRun
+from .active import ActiveRun, runs
 from .versions import nothing_for
-
-_RUNNING: list[generator] = []
 
 
 class Step(ActiveRun):
@@ -40,7 +38,9 @@ class Step(ActiveRun):
             args, kwargs = nothing_for(mine.function)
         twin, left = hooks.resuming(mine.function), trace.left
         found = of_generator(lambda: self.entered(lambda: twin(*args, **kwargs)))
-        trace.left = left  # which is about the function that asks for the element
+        here = current_trace()  # another one if an exception is handled that the run may raise
+        assert here is not None
+        here.left = left and here is trace  # which is about the function that asks for the element
         if found is not LEFT and found is not UNBOUND and found is not None:
             mine.result = found
 
@@ -129,13 +129,9 @@ def position(number: int) -> str:
 
 def step(mine: generator, place: Any, sent: Any, args: Any, kwargs: Any) -> None:
     """Run a generator on."""
-    if any(mine is each for each in _RUNNING):
+    if any(isinstance(run, Step) and run.generator is mine for run in runs()):
         raise ValueError("generator already executing")
-    _RUNNING.append(mine)
-    try:
-        Step(mine, place, sent).run(args, kwargs)
-    finally:
-        _RUNNING.pop()
+    Step(mine, place, sent).run(args, kwargs)
 
 
 hooks.step, hooks.variables = step, variables

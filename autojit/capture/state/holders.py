@@ -310,11 +310,11 @@ def _inside(cell: CellType) -> Iterator[Any]:
     except ValueError:
         return
     inner: Iterable[Any] = (found,)
-    if isinstance(found, GeneratorType):
+    if type(found) is GeneratorType:
         inner = () if found.gi_frame is None else found.gi_frame.f_locals.values()
     elif isinstance(found, (map, filter)):
         inner = found.__reduce__()[1]
-    yield from (x for x in inner if not isinstance(x, Iterator))
+    yield from (x for x in inner if is_ours(x) or not isinstance(x, Iterator))
 
 
 _RANDOM = (random._inst, np.random.mtrand._rand)

@@ -10,6 +10,8 @@ import pytest
 
 from autojit import errors, grad, jit, value_and_grad
 
+from .outcomes import is_same, outcome
+
 
 def in_the_branch_taken(x):
     if x < 3:
@@ -423,3 +425,34 @@ def test_the_first_exception_is_raised(f, x):
     for transformed in (jit(f), jit(grad(f))):
         with pytest.raises(expected.type, match=str(expected.value).partition(" ")[0]):
             transformed(x)
+
+
+def raises_in_an_else(x, n):
+    for v in x:
+        if v > 2.5:
+            continue
+    else:
+        if n > 3:
+            raise ValueError("early")
+    return x[0] + n
+
+
+def raises_in_the_else_of_a_while(x, n):
+    k = 0
+    while k < n:
+        k += 1
+        if x[0] > k:
+            continue
+    else:
+        k *= 2
+        if k > 7:
+            raise ValueError("early")
+        k += 1
+    return x[0] + k
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+@pytest.mark.parametrize("f", [raises_in_an_else, raises_in_the_else_of_a_while])
+def test_the_code_after_an_else_that_may_raise(f, n):
+    args = np.array([1.5, 3.0]), n
+    assert is_same(outcome(jit(f), args), outcome(f, args))

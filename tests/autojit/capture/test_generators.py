@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import types
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -412,6 +415,25 @@ def in_a_with(x):
 def test_refused(f, words):
     with pytest.raises(AutojitError, match=words):
         jit(f)(0.5)
+
+
+def test_type_tests_see_a_generator():
+    def f(x):
+        g = powers(x)
+        found = (
+            isinstance(g, types.GeneratorType), inspect.isgenerator(g), isinstance(g, Iterator),
+            type(g) is types.GeneratorType, iter(g) is g, hasattr(g, "send"), callable(g),
+        )  # fmt: skip
+        return sum(found) + x
+
+    assert jit(f)(0.5) == f(0.5) == 6.5
+
+
+def test_a_generator_is_no_result():
+    with pytest.raises(AutojitError, match=r"return \[2 \* v for v in x\]"):
+        jit(powers)(0.5)
+    with pytest.raises(AutojitError, match="computes nothing yet"):
+        jit(lambda x: powers(x))(0.5)
 
 
 def test_a_condition_of_a_loop_that_changes_something():
