@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,11 +22,12 @@ Call = Callable[..., Any]
 
 
 def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Call) -> Any:
-    """Call a function that Numba has compiled; call its Python function if an argument is
-    traced."""
-    if not is_traced((args, kwargs)):
-        return f(*plain(args), **plain(kwargs))
+    """Call a function that Numba has compiled; call its Python function if an argument is traced,
+    or if it is a generator function, since loops cannot carry Numba's generators."""
     kind = numba_kind(type(f))
+    is_generator = kind == "function" and inspect.isgeneratorfunction(f.py_func)
+    if not is_generator and not is_traced((args, kwargs)):
+        return f(*plain(args), **plain(kwargs))
     if kind == "function":
         return call(f.py_func, *args, **kwargs)
     if kind == "ufunc" and not kwargs:

@@ -7,6 +7,7 @@ import itertools
 import types
 from collections.abc import Iterator
 
+import numba
 import numpy as np
 import pytest
 
@@ -427,6 +428,23 @@ def test_type_tests_see_a_generator():
         return sum(found) + x
 
     assert jit(f)(0.5) == f(0.5) == 6.5
+
+
+@numba.njit
+def uniform(seed):
+    while True:
+        seed = (1103515245 * seed + 12345) % 2147483648
+        yield seed / 2147483648
+
+
+def test_a_generator_of_numba():
+    def f(n):
+        numbers, s = uniform(7), 0.0
+        for _ in range(n):
+            s = s * 0.5 + next(numbers)
+        return s
+
+    assert [jit(f)(n) for n in (3, 10, 1000)] == [f(n) for n in (3, 10, 1000)]
 
 
 def test_a_generator_is_no_result():
