@@ -18,6 +18,7 @@ import numpy as np
 
 from autojit.capture.lists.deques import watched
 from autojit.capture.lists.dicts import iterated, joined, whole
+from autojit.capture.lists.resumable import asks
 from autojit.capture.lists.running import repeated
 from autojit.capture.runs.attempts import DEEPEST, TooDeep, is_attempted
 from autojit.capture.state.maybe import Maybe
@@ -52,7 +53,7 @@ from .results import late  # noqa: F401 - registers itself
 from .results.variants import result
 from .rewriting.callees import converted, handing_on, resuming
 from .runs.steps import Step
-from .sequences import is_finite, sequence_of
+from .sequences import is_finite, left, sequence_of
 from .tries import capture_try, run_part
 from .truth import truth, truth_of, unknown
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
@@ -128,6 +129,7 @@ class Runtime(Resuming):
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
+        asks(it)
         is_part = isinstance(it, Tracer) and it.is_bounded
         if not (is_filter or is_part or any_made()):  # so there is no generator either
             return made(it)
@@ -201,6 +203,7 @@ class Runtime(Resuming):
         run = recursion.loop_in(self, self.sites[s])
         it = () if run is not None and run.skips is not None else it  # the frame holds it
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
+        asks(it)
         it, body = watched(it, body)
         if run is not None:
             parts = item, go_on, body, lambda t, step: self.loop_while(s, t, step, get, put, seen)
@@ -230,6 +233,7 @@ class Runtime(Resuming):
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
+            left(it, go_on)
             return
         lists = [x for x in lists_under(it) if not has_stretch(x)]
 
@@ -246,6 +250,7 @@ class Runtime(Resuming):
             emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
+        left(it, go_on)
 
     # -- calls and operators --------------------------------------------------------
 

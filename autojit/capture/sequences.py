@@ -13,13 +13,15 @@ from autojit.tracing.context import PYTHON_TYPES, current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, bounds_of, with_bounds
+from autojit.tracing.running.asked import is_iterator, lose
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from .calls import item
 from .calls.calling import call
 from .lists.stretches import Stretched
-from .values.ranges import Enumerate, Reversed, TracedRange, Zip
+from .truth import truth, unknown
+from .values.ranges import Enumerate, Parts, Reversed, TracedRange, Zip
 
 
 class Sequence(NamedTuple):
@@ -51,6 +53,18 @@ def sequence_of(it: Any) -> Sequence | None:
         if isinstance(it, kind):
             return make(it)
     return None
+
+
+def left(it: Any, go_on: Callable[[], Any] | None) -> None:
+    """Note where a loop, unrolled or captured, has left its iterator."""
+    if not is_iterator(it):
+        return
+    held = None if go_on is None else go_on()
+    is_unknown = unknown(held) is not None
+    if is_unknown:
+        lose(it)
+    if isinstance(it, Parts) and (held is None or is_unknown or truth(held)):
+        it.end()
 
 
 def is_finite(it: Any) -> bool:

@@ -312,8 +312,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     """Run a loop step by step; steps after an unknown condition become branches."""
     access = between(loop.access)
     first = began = _so_far()
-    lists = lists_under(it)
-    for number, value in _checked(it, lists):
+    for number, value in _checked(it, loop):
         if number == 1 and _is_large(loop, first) and _rest_captured(loop):
             return
 
@@ -326,21 +325,24 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
         condition = unknown(held)
         if condition is not None:
             capture_branch(truth_of(condition), (_nothing, step), access)
-        elif held is None or truth(held):
-            step()
         else:
-            return
+            step()
     trace = current_trace()
     if trace is not None and loop.is_counted:
         key = id(loop.access.site), loop.length
         trace.unrolled_sizes[key] = ops_so_far() - began.ops
 
 
-def _checked(it: Any, lists: list[list[Any]]) -> Iterator[tuple[int, Any]]:
-    """The items with their numbers; a list that gets a traced length meanwhile is refused."""
+def _checked(it: Any, loop: Loop) -> Iterator[tuple[int, Any]]:
+    """The items with their numbers, until the loop certainly ends; a list that gets a traced length
+    meanwhile is refused."""
+    lists = lists_under(it)
     for pair in enumerate(it):
         check_counted(lists)
         yield pair
+        held = None if loop.holds is None else loop.holds()
+        if held is not None and unknown(held) is None and not truth(held):
+            break
     check_counted(lists)
 
 

@@ -30,7 +30,7 @@ from autojit.staging.execute import (
     target_errors,
     verifies,
 )
-from autojit.staging.failing_lines import FAILURES, is_of_code, name_failing_line
+from autojit.staging.failing_lines import FAILURES, is_of_code, with_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import Traced, trace_function
 from autojit.staging.transformed import Binding, P, R, look_like
@@ -107,23 +107,24 @@ class CompiledFunction(Inspected, Binding[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and reports a difference.
         try:
-            if self._fast is not None and not kwargs and settings.direct:
-                result = self._fast(*args)
-                if result is not None:
-                    return result
-            if self._by_static is not None and settings.direct:
-                result = self._by_static.call(args, kwargs)
-                if result is not MISS:
-                    return result
-            if self._natives and settings.direct:
-                result = self._call_native(args, kwargs)
-                if result is not MISS:
-                    return result
-        except FAILURES as error:
-            self._name_line(error, args, kwargs)
-            fold(error)
-            raise
-        try:
+            try:
+                if self._fast is not None and not kwargs and settings.direct:
+                    result = self._fast(*args)
+                    if result is not None:
+                        return result
+                if self._by_static is not None and settings.direct:
+                    result = self._by_static.call(args, kwargs)
+                    if result is not MISS:
+                        return result
+                if self._natives and settings.direct:
+                    result = self._call_native(args, kwargs)
+                    if result is not MISS:
+                        return result
+            except FAILURES as error:
+                found = self._with_line(error, args, kwargs)
+                if found is not error:
+                    raise found from None
+                raise
             with span("call", _name(self.function)):
                 return self._call(args, kwargs)
         except FAILURES as error:
@@ -171,17 +172,17 @@ class CompiledFunction(Inspected, Binding[P, R]):
         assert calls is not None
         return calls.call(leaves)
 
-    def _name_line(
+    def _with_line(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """Add the user's line to an error that native code has raised."""
+    ) -> BaseException:
+        """An error that native code has raised, with the user's line."""
         if not is_of_code(error):
-            return
+            return error
         if isinstance(error, TargetError):  # a refusal by a GPU, which has no line
             with target_errors():
                 raise error
         found, arrays = self.traced(args, kwargs)
-        name_failing_line(error, found.traced.program, arrays)
+        return with_line(error, found.traced.program, arrays)
 
     def traced(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -7,6 +7,8 @@ exception that compiled code raises gets its arguments anew, with the values.
 The form of an argument is a tuple of parts: a text is ``("text", part, …)``, in which a part is a
 string or ``(k, kind, how)``; another argument is ``("value", k, kind)`` or ``("known", object)``.
 ``("outside", extents, axes)`` is NumPy's text about indices that are out of bounds.
+``("raised", own, (name, argument)…)`` in front says that the exception is of the class ``own.kind``
+of the user's, and has these attributes.
 ``k`` is the position of the value, ``kind`` is ``"float"``, ``"int"``, ``"bool"`` or ``"complex"``
 for Python's numbers, ``"array"`` or ``"scalar"`` for NumPy's, and ``how`` is ``"!r"``, ``"!s"``, a
 format such as ``":.3f"``, or a format such as ``"%.3f"``.
@@ -15,6 +17,7 @@ format such as ``":.3f"``, or a format such as ``"%.3f"``.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -92,6 +95,56 @@ def written(value: Any, how: str) -> str:
     return format(value, how[1:]) if how[0] == ":" else how % (value,)
 
 
+class Own(str):
+    """The name of the class of a user's exception, with the class. In another process, and in a
+    program that is read from text, the class may be missing: then the exception is of its base
+    class, and begins with the name."""
+
+    __slots__ = ("kind",)
+    kind: type[Exception] | None
+
+    @classmethod
+    def of(cls, kind: type[Exception] | None, name: str) -> Own:
+        made = cls(name)
+        made.kind = kind
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Own and str(self) == str(other) and self.kind is other.kind
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.kind))
+
+    def __reduce__(self) -> Any:
+        return Own.of, (self.kind if is_global(self.kind) else None, str(self))
+
+
+def is_global(thing: Any) -> bool:
+    """Whether an object's module, other than a script, has it under its name."""
+    module = getattr(thing, "__module__", "__main__")
+    found: Any = sys.modules.get(module) if module != "__main__" else None
+    for part in getattr(thing, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is thing is not None
+
+
+def made_of(form: Form, values: Sequence[Any]) -> Exception | None:
+    """The exception of a user's class; None if it is one of Python's."""
+    kind = _kind(form)
+    if kind is None:
+        return None
+    given, attributes = arguments(form, values), form[0][2:]
+    base: Any = next(each for each in kind.__mro__ if each.__module__ == "builtins")
+    made: Exception = base.__new__(kind, *given)
+    made.args = given
+    for name, argument in attributes:
+        vars(made)[name] = _argument(argument, values)
+    return made
+
+
 def arguments(form: Form, values: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments of an exception.
 
@@ -100,10 +153,22 @@ def arguments(form: Form, values: Sequence[Any]) -> tuple[Any, ...]:
     >>> arguments(form, [np.float64(2.0), np.int64(3)])
     ('x = 2.0', 3, None)
     """
-    return tuple([_argument(each, values) for each in form])
+    found = tuple([_argument(each, values) for each in form if each[0] != "raised"])
+    if form and form[0][0] == "raised" and _kind(form) is None:
+        texts = " ".join(map(str, found))
+        return (f"{form[0][1]}: {texts}" if found else str(form[0][1]),)
+    return found
+
+
+def _kind(form: Form) -> type[Exception] | None:
+    is_own = bool(form) and form[0][0] == "raised"
+    return getattr(form[0][1], "kind", None) if is_own else None
 
 
 def _argument(form: Form, values: Sequence[Any]) -> Any:
+    if form[0] in ("tuple", "list"):
+        items = [_argument(each, values) for each in form[1:]]
+        return items if form[0] == "list" else tuple(items)
     if form[0] == "outside":
         return out_of_bounds(values, *form[1:])
     if form[0] == "known":
@@ -133,6 +198,8 @@ class Report(NamedTuple):
     failure: tuple[str, str]
     source: Source | None
     arguments: tuple[Any, ...]
+    #: The exception, if it is of a user's class.
+    own: Exception | None
 
 
 def report_of(params: dict[str, Any], source: Source | None, operands: Sequence[Any]) -> Report:
@@ -140,7 +207,8 @@ def report_of(params: dict[str, Any], source: Source | None, operands: Sequence[
     holds, *values = operands
     first = np.unravel_index(np.argmin(holds), np.shape(holds))
     values = [np.asarray(x)[first] for x in values]
-    return Report(params["failure"], source, arguments(params["form"], values))
+    form = params["form"]
+    return Report(params["failure"], source, arguments(form, values), made_of(form, values))
 
 
 class _Found(Exception):

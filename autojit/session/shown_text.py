@@ -5,8 +5,9 @@ warning. As a key, in a comparison or in a result it would be wrong without an e
 
 Legal where a call such as ``print`` in the same function surrounds the conversion, where the
 statement raises an exception, or where it assigns the text to a name that only such statements
-read. Python's library and the packages named here show the texts that they make, such as
-``logging`` and debuggers.
+read. The constructor of an exception may pass it to another constructor or keep it. Python's
+library and the packages named here show the texts that they make, such as ``logging`` and
+debuggers.
 """
 
 from __future__ import annotations
@@ -63,11 +64,12 @@ def use_of_text() -> Use:
     nodes = _around(frame)
     if not nodes:
         return Use.SHOWN if _is_printed(frame) else Use.ANY
-    use = _use(nodes)
+    error = _error_made_by(frame)
+    use = _use(nodes, error)
     names = _assigned(nodes[-1].statement)
     if use is not Use.ANY or not names:
         return use
-    uses = {_use_of_read(path) for path in _reads(names, nodes[-1].function)}
+    uses = {_use_of_read(path, error) for path in _reads(names, nodes[-1].function)}
     return uses.pop() if len(uses) == 1 else Use.ANY if Use.ANY in uses else Use.SHOWN
 
 
@@ -161,20 +163,43 @@ def _within(node: ast.AST, statement: ast.stmt | None, function: ast.AST) -> Ite
             yield from _within(child, here, function)
 
 
-def _use(nodes: Iterable[_Node]) -> Use:
-    """What the nodes around a text do with it."""
-    uses = set(map(_use_by, nodes))
+def _error_made_by(frame: FrameType) -> str | None:
+    """The name of the exception whose constructor a frame runs."""
+    code = frame.f_code
+    if code.co_name != "__init__" or not code.co_argcount:
+        return None
+    name = code.co_varnames[0]
+    return name if isinstance(frame.f_locals.get(name), BaseException) else None
+
+
+def _use(nodes: Iterable[_Node], error: str | None) -> Use:
+    """What the nodes around a text do with it. In the constructor of an exception, ``error`` is
+    the exception's name."""
+    uses = {_use_by(x, error) for x in nodes}
     return Use.SHOWN if Use.SHOWN in uses else Use.RAISED if Use.RAISED in uses else Use.ANY
 
 
-def _use_by(x: _Node) -> Use:
+def _use_by(x: _Node, error: str | None) -> Use:
     """What a node does with the texts in it."""
     if isinstance(x.node, ast.Call):
         name = x.node.func
         last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+        if error is not None and last == "__init__":
+            return Use.RAISED
         return Use.SHOWN if last in _SHOWING else Use.ANY
+    if isinstance(x.node, ast.Assign) and error is not None:
+        is_kept = all(_is_attribute_of(target, error) for target in x.node.targets)
+        return Use.RAISED if is_kept else Use.ANY
     is_message = isinstance(x.statement, ast.Assert) and x.node is x.statement.msg
     return Use.RAISED if is_message or isinstance(x.node, ast.Raise) else Use.ANY
+
+
+def _is_attribute_of(target: ast.expr, name: str) -> bool:
+    return (
+        isinstance(target, ast.Attribute)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == name
+    )
 
 
 def _assigned(statement: ast.stmt | None) -> set[str]:
@@ -199,6 +224,6 @@ def _reads(names: set[str], function: ast.AST) -> Iterator[list[ast.AST]]:
         waiting += [[*path, child] for child in ast.iter_child_nodes(node)]
 
 
-def _use_of_read(path: list[ast.AST]) -> Use:
+def _use_of_read(path: list[ast.AST], error: str | None) -> Use:
     statement = next(x for x in reversed(path) if isinstance(x, ast.stmt))
-    return _use(_Node(x, statement, statement) for x in path[1:])
+    return _use((_Node(x, statement, statement) for x in path[1:]), error)

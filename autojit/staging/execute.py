@@ -27,7 +27,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
 
-from .failing_lines import FAILURES, name_failing_line
+from .failing_lines import FAILURES, with_line
 
 
 class _Settings:
@@ -203,7 +203,9 @@ def caller(program: Program) -> Callable[[Sequence[Any]], list[Any]]:
         try:
             found_results: list[Any] = code.call(arrays)
         except Exception as error:
-            name_failing_line(error, program, arrays)
+            found_error = with_line(error, program, arrays)
+            if found_error is not error:
+                raise found_error from None
             raise
         return found_results
 
@@ -236,14 +238,17 @@ def _on_card(
     return results
 
 
-def explain_late(program: Program) -> Callable[[BaseException, Sequence[Any] | None], None]:
-    """A function that adds the user's line to an error raised when results arrive from a GPU.
+def explain_late(
+    program: Program,
+) -> Callable[[BaseException, Sequence[Any] | None], BaseException]:
+    """A function that adds the user's line to an error raised when results arrive from a GPU, and
+    returns the error as the user's code raises it.
 
     It takes the arrays of the program's inputs, or None if several calls may have failed.
     """
 
-    def explain(error: BaseException, arrays: Sequence[Any] | None) -> None:
-        name_failing_line(error, program, arrays)
+    def explain(error: BaseException, arrays: Sequence[Any] | None) -> BaseException:
+        return with_line(error, program, arrays)
 
     return explain
 
@@ -273,11 +278,13 @@ def verifies() -> bool:
 @contextmanager
 def failing_lines(program: Program, arrays: Sequence[Any]) -> Iterator[None]:
     """Add the user's line to errors that the program's code raises in the block for these
-    inputs."""
+    inputs, and raise them as the user's code does."""
     try:
         yield
     except FAILURES as error:
-        name_failing_line(error, program, arrays)
+        found = with_line(error, program, arrays)
+        if found is not error:
+            raise found from None
         raise
 
 

@@ -68,34 +68,69 @@ def _largest(program: Program) -> int:
     return max([0, *map(_size, program.ops), *inner])
 
 
-def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any] | None) -> None:
-    """Add the line to an error raised by a program's code for these inputs.
+def with_line(
+    error: BaseException, program: Program, arrays: Sequence[Any] | None
+) -> BaseException:
+    """An error raised by a program's code for these inputs, with the line, as the user's code
+    raises it: of the user's class, and with the values that its message names.
 
     If several lines may have raised it, the interpreter finds out which one, which index is out of
-    bounds, and the values that the message names, unless that takes long. An error that a GPU
-    raises late may already have its line; ``arrays`` is None if the call that raised it is unknown.
+    bounds, and the values, unless that takes long. An error that a GPU raises late may already have
+    its line; ``arrays`` is None if the call that raised it is unknown.
     """
-    if not is_of_code(error) or has_place(error):
-        return
+    if not is_of_code(error):
+        return error
     if not isinstance(error, Exception):
-        _name(error, _once(_loops(program)))
-        return
+        if not has_place(error):
+            _name(error, _once(_loops(program)))
+        return error
+    reported = list(_reported(program, error))
+    if has_place(error) and not reported:
+        return error
+    report = _report_of_constants(reported)
+    if report is not None:
+        if not has_place(error):
+            _name_lines(error, program, arrays)
+    else:
+        report = _name_lines(error, program, arrays, has_values=bool(reported))
+    if report is None:
+        return error
+    if report.own is None:
+        error.args = report.arguments
+        return error
+    for note in getattr(error, "__notes__", ()):
+        report.own.add_note(note)
+    return report.own.with_traceback(error.__traceback__)
+
+
+def _report_of_constants(reported: Sequence[Op]) -> Report | None:
+    """The report of those operations, if it is the same for all and names no value."""
+    if len({op.params["form"] for op in reported}) != 1 or len(reported[0].operands) > 1:
+        return None
+    return report_of(reported[0].params, None, [np.array(False)])
+
+
+def _name_lines(
+    error: Exception, program: Program, arrays: Sequence[Any] | None, *, has_values: bool = False
+) -> Report | None:
+    """Add the line of an error, or some of the possible lines; return the report of its values."""
     lines = _once(_lines(program, error))
     is_unclear = len(lines) > 1 or (lines and isinstance(error, IndexError))
-    if arrays is not None and (is_unclear or _has_reports(program, error)):
-        same, report = _again(error, program, arrays)
-        report = report or (None if same is not None else _of_code(error, program, arrays))
-        if report is not None:
-            error.args = report.arguments
-        elif same is not None and str(same) != str(error):
-            _add_words(error, same)
-        if same is not None:
-            for note in getattr(same, "__notes__", ()):
-                error.add_note(note)
-            return
-        if report is not None and report.source is not None:
-            lines = [report.source]
-    _name(error, lines)
+    if arrays is None or not (is_unclear or has_values):
+        _name(error, lines)
+        return None
+    same, report = _again(error, program, arrays)
+    report = report or (None if same is not None else _of_code(error, program, arrays))
+    if report is None and same is not None and str(same) != str(error):
+        _add_words(error, same)
+    if has_place(error):
+        return report
+    if same is not None:
+        for note in getattr(same, "__notes__", ()):
+            error.add_note(note)
+        return report
+    _name(error, [report.source] if report is not None and report.source is not None else lines)
+    return report
 
 
 def _add_words(error: Exception, same: Exception) -> None:
@@ -148,14 +183,15 @@ def _is_at(error: Exception | None, source: Source) -> bool:
     return with_place("", source).strip("\n") in getattr(error, "__notes__", ())
 
 
-def _has_reports(program: Program, error: Exception) -> bool:
-    """Whether a program has the values that the message of an error names."""
-    return any(
-        op.params["failure"] == _failure(error)
-        if isinstance(op.kind, Reported)
-        else any(_has_reports(inner, error) for inner in op.programs)
-        for op in program.ops
-    )
+def _reported(program: Program, error: Exception) -> Iterator[Op]:
+    """The operations of a program that have the class of an error, or values of its message."""
+    for op in program.ops:
+        if isinstance(op.kind, Reported):
+            if op.params["failure"] == _failure(error):
+                yield op
+        else:
+            for inner in op.programs:
+                yield from _reported(inner, error)
 
 
 def _name(error: BaseException, lines: list[Source]) -> None:

@@ -220,8 +220,8 @@ def check_result(leaf: Any, what: str, function: Any = None) -> Any:
             )
         )
     code = (
-        "    return loss                        # not: return {'kind': 'mse', 'loss': loss}\n"
-        "    {'kind': 'mse', 'loss': jit(f)(x)}"
+        "    return loss                        # not: return {'day': day, 'loss': loss}\n"
+        "    {'day': day, 'loss': jit(f)(x)}"
     )
     if any(isinstance(x, Tracer) for x in getattr(leaf, "__dict__", {}).values()):
         code += (

@@ -74,6 +74,11 @@ class Trace:
         #: The traced values that messages of exceptions name, by their numbers.
         self.named: dict[int, Any] = {} if outer is None else outer.named
         self._known_names = frozenset(self.named)
+        #: Python's iterators that it has asked for elements, by identity (see `asked`).
+        self.asked: dict[int, Any] = {} if outer is None else outer.asked
+        self._known_asked = frozenset(self.asked)
+        #: The number of blocks that generators have taken from one `yield` to the next.
+        self.resumed: list[int] = [0] if outer is None else outer.resumed
         #: Facts about dicts whose keys traced conditions decide.
         self.optional_keys: list[Any] = [] if outer is None else outer.optional_keys
         self._first_optional = len(self.optional_keys)
@@ -183,6 +188,8 @@ class Trace:
             del self.coded[self._first_coded :]
             for number in self.named.keys() - self._known_names:
                 del self.named[number]
+            for iterator in self.asked.keys() - self._known_asked:
+                del self.asked[iterator]
             for keys in self.optional_keys[self._first_optional :]:
                 keys.end()
             del self.optional_keys[self._first_optional :]

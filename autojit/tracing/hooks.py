@@ -113,6 +113,8 @@ class Hooks:
     resuming: Callable[[Any], Any]
     variables: Callable[[Any], tuple[str, ...]]
     step: Callable[[Any, Any, Any, Any, Any], None]
+    #: Called for each block.
+    count_block: Callable[[], None]
     #: Converts a list of traced length to an array.
     elements_as_array: Callable[[Any], Any]
     #: Passes the results of a traced function through its checks.

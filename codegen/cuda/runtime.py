@@ -37,7 +37,7 @@ from .refusals import lowered, printed
 from .source import Launch, Source
 from .tapes import STEPS, Tapes
 
-Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], None]
+Explain = Callable[[BaseException, "Sequence[np.ndarray] | None"], BaseException]
 
 
 def _is_on_card(x: Any) -> bool:
@@ -85,7 +85,8 @@ class CudaExecutable:
     def call(self, arrays: Sequence[Any], explain: Explain | None = None) -> list[DeviceArray]:
         """The outputs, on the card, for arrays on the card (not copied) or on the host.
 
-        ``explain(error, arrays)`` adds to an error that is raised later, when the outputs are read.
+        ``explain(error, arrays)`` returns what to raise for an error that is found later, when the
+        outputs are read.
         """
         bound = self.prepare()
         exact = [self._array(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
@@ -392,5 +393,5 @@ class Bound:
             if calls.arguments is not None:
                 there = (*calls.arguments, *self._captured)
                 arrays = [np.asarray(self._own(x)) for x in there]
-            calls.explain(error, arrays)
+            return calls.explain(error, arrays)
         return error

@@ -80,7 +80,7 @@ def _check_static(op: Op, name: str, value: Any) -> None:
             _check_static(op, name, item)
     elif isinstance(value, Program):
         verify(value)
-    elif type(value) not in _STATIC and not isinstance(value, (np.dtype, Type, HostFunction)):
+    elif type(value) not in _STATIC and not isinstance(value, (str, np.dtype, Type, HostFunction)):
         raise _Fault(
             f"parameter {name} of {op.kind.name} holds a {type(value).__name__}; parameters are "
             f"Python numbers, strings, None, dtypes, types, programs, functions of the process and "

@@ -34,6 +34,7 @@ class Block:
         #: Whether it may begin in the middle of a library function, which then goes on with values
         #: that it has computed before the block.
         self.begins_inside = begins_inside
+        hooks.count_block()
         self.inputs = [Value(t.type) for t in types]
         self._weak = [t.weak for t in types]
 

@@ -23,10 +23,11 @@ from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.checks import reported
 from autojit.ir.regions.switch import switch
 from autojit.protocols.lifting import tracer
-from autojit.session.messages import OUTSIDE, Form, marked, split, unmarked
+from autojit.session.messages import OUTSIDE, Form, Own, marked, split, unmarked
 from autojit.staging.bodies import merged
 from autojit.tracing.context import Trace, active_traces, current_trace
 from autojit.tracing.hooks import hooks
+from autojit.tracing.running.raised import leaves_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -70,7 +71,7 @@ def raisable(error: Exception) -> Exception:
     """The exception as compiled code raises it: one of Python's own, with one message.
 
     A user's exception becomes the nearest of its base classes that is Python's own, and its name
-    goes in front of its message.
+    goes in front of its message. After the error, the call raises it as it is (see `reporting`).
     """
     words = unmarked(" ".join(map(str, error.args)))
     kind = _kind(error)
@@ -130,20 +131,26 @@ def reporting_indices(held: Any, op: Op) -> Any:
 
 def _form_of(error: Exception, values: _Values) -> Form | None:
     """The form of an exception's arguments; None if the exception is raised as it is."""
-    is_own = _kind(error) is type(error)
-    given: tuple[Any, ...] = error.args if is_own else _one_text(error)
+    given = error.args
     parts = [_form_of_argument(x, values) for x in given]
+    if _kind(error) is not type(error):
+        texts = [x if isinstance(x, str) else str(x) for x in given]
+        known = [part or ("text", unmarked(text)) for part, text in zip(parts, texts, strict=True)]
+        return (_form_of_kind(error, values), *known)
     if any(part is None for part in parts):
         return None
     is_plain = len(given) == 1 and isinstance(given[0], str) and not values.found
     return None if is_plain or not given else tuple(parts)
 
 
-def _one_text(error: Exception) -> tuple[str]:
-    name = type(error).__name__
-    parts = [x if isinstance(x, str) else hooks.named(x, "!s") if isinstance(x, Tracer) else str(x)
-             for x in error.args]  # fmt: skip
-    return (f"{name}: {' '.join(parts)}" if parts else name,)
+def _form_of_kind(error: Exception, values: _Values) -> Any:
+    """The form of a user's class, with those of the exception's attributes that have one."""
+    forms = {name: _form_of_argument(x, values) for name, x in vars(error).items()}
+    return (
+        "raised",
+        Own.of(type(error), type(error).__name__),
+        *((k, v) for k, v in forms.items() if v is not None),
+    )
 
 
 def _form_of_argument(x: Any, values: _Values) -> Form | None:
@@ -151,6 +158,9 @@ def _form_of_argument(x: Any, values: _Values) -> Form | None:
         return ("text", *(_form_of_part(part, values) for part in split(x)))
     if isinstance(x, Tracer):
         return ("value", *values.add(x)) if _is_usable(x) else None
+    if type(x) in (tuple, list):
+        parts = [_form_of_argument(each, values) for each in x]
+        return None if None in parts else (type(x).__name__, *parts)
     return ("known", x) if isinstance(x, _KNOWN) else None
 
 
@@ -181,26 +191,25 @@ def _is_usable(x: Tracer) -> bool:
 def take_out(held: Tracer, number: int, block: Block, error: Exception) -> None:
     """Take the values that a message names out of the way of a branch that raises it. ``number`` is
     the position of the way: the second is taken where ``held`` holds."""
-    names = [n for n in _numbers_in(error) if _is_inside(_of_number(n), block)]
-    places = [k for k, x in enumerate(error.args)
-              if isinstance(x, Tracer) and x.owner is block.trace]  # fmt: skip
+    leaves, put = leaves_of(error)
+    names = [n for n in _numbers_in(leaves) if _is_inside(_of_number(n), block)]
+    places = [k for k, x in enumerate(leaves) if isinstance(x, Tracer) and x.owner is block.trace]
     trace = current_trace()
     assert trace is not None
-    inner = [trace.named[n].value for n in names] + [error.args[k] for k in places]
+    inner = [trace.named[n].value for n in names] + [leaves[k] for k in places]
     if not inner:
         return
     outer = [_outside(x, value) for x, value in zip(inner, _chosen(held, number, block, inner),
                                                     strict=True)]  # fmt: skip
     for n, x in zip(names, outer, strict=False):
         trace.named[n] = trace.named[n]._replace(value=x)
-    args = list(error.args)
     for k, x in zip(places, outer[len(names) :], strict=True):
-        args[k] = x
-    error.args = tuple(args)
+        leaves[k] = x
+    put(leaves)
 
 
-def _numbers_in(error: Exception) -> list[int]:
-    texts = [x for x in error.args if isinstance(x, str)]
+def _numbers_in(leaves: Sequence[Any]) -> list[int]:
+    texts = [x for x in leaves if isinstance(x, str)]
     found = [part[0] for text in texts for part in split(text) if not isinstance(part, str)]
     return list(dict.fromkeys(found))
 

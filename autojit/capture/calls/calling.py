@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists import dicts, hashed, stretches
-from autojit.capture.lists.resumable import generated
+from autojit.capture.lists.resumable import asks, generated
+from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.twins import GENERATOR
 from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
@@ -32,6 +33,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import uncovered_of
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
+from autojit.tracing.running.asked import is_iterator
 from autojit.tracing.tracer import Tracer
 
 from . import caches, heaps, iteration, type_queries, vectorized
@@ -55,6 +57,7 @@ NUMPY_NAMES = frozenset({
 _ALWAYS, _ELEMENTS = When.ALWAYS, When.ELEMENTS
 _FUNCTION, _METHOD = types.FunctionType, types.MethodType
 _BUILTIN = types.BuiltinFunctionType
+_METHOD_OF_C = types.MethodWrapperType
 
 
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
@@ -63,6 +66,7 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
         return stretches.watching(stretches.answer(_caller(converted), f, args, kwargs))
     if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
         return dicts.answer(_caller(converted), f, args, kwargs)
+    _note_asked(f, args)
     found = ANSWERS.get(id(f))
     if type(f) is OneOf or (
         type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
@@ -83,6 +87,23 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
     if way is None:
         way = _ways[kind] = _way(kind)
     return way(f, args, kwargs, converted)
+
+
+#: Functions that ask no iterator for its elements; `next` notes it itself.
+_ASKS_NOT = frozenset(map(id, (isinstance, type, id, hasattr, callable, repr, next)))
+
+
+def _note_asked(f: Any, args: tuple[Any, ...]) -> None:
+    """Note the iterators that a function of Python's or a library's may ask for elements."""
+    for x in args:
+        if is_iterator(x) and id(f) not in _ASKS_NOT and not _runs_as_twin(f):
+            asks(x)
+    if type(f) is _METHOD_OF_C:
+        asks(f.__self__)
+
+
+def _runs_as_twin(f: Any) -> bool:
+    return type(f) in (_FUNCTION, _METHOD) and is_users(getattr(f, "__func__", f))
 
 
 def _resolved(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:

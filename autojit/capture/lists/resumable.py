@@ -26,6 +26,7 @@ from autojit.errors import CaptureError, with_place
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
+from autojit.tracing.running.asked import is_iterator, is_lost, note_asked
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -224,6 +225,15 @@ def refuse_again() -> NoReturn:
     raise CaptureError(with_place(_AGAIN, user_source()))
 
 
+def asks(x: Any) -> None:
+    """Note that something of Python's asks x for its elements, if it is an iterator. Raise
+    CaptureError if a loop may have left it anywhere."""
+    if is_iterator(x) and not isinstance(x, Lazy):
+        if is_lost(x):
+            refuse_again()
+        note_asked(x)
+
+
 def refusing() -> Iterator[Any]:
     """An iterator that refuses to be asked for its elements one by one."""
     yield refuse_again()
@@ -276,6 +286,7 @@ def handed_on(
 @answers(next, when=When.ALWAYS)
 def next_(iterator: Any, *default: Any) -> Any:
     """``next``."""
+    asks(iterator)
     return iterator.next(*default) if isinstance(iterator, Lazy) else next(iterator, *default)
 
 

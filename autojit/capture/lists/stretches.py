@@ -38,7 +38,7 @@ from .arrays import as_array, numbers, present, refused, truths
 from .elements import METHODS, insert, length, sorted_, truth_of
 from .extremes import STATISTICS, extreme, weak
 from .iterators import IN_PYTHON
-from .resumable import Lazy, generator, next_
+from .resumable import Lazy, asks, generator, next_
 from .running import RUNNING, is_open, listed, or_start
 
 _INT = np.dtype(np.int64)
@@ -67,6 +67,7 @@ def stretched(x: Any) -> Any:
 
 def unpacked(x: Any, count: int) -> Any:
     """The value that is assigned to ``count`` targets, or to any number if ``count`` is -1."""
+    asks(x)
     if has_optional(x):
         return dicts.refused()
     if not any_made():

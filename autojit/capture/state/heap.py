@@ -18,6 +18,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
+from autojit.tracing.running.asked import ASKED, is_iterator
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 
@@ -341,8 +342,8 @@ class Spent(CaptureError):
 def grown_error(x: Any, source: Source | None) -> CaptureError:
     """The error for a container that gets or loses elements."""
     kind = type(x).__name__
-    words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
-                                      _ATTRIBUTES))  # fmt: skip
+    others = f"An object of the class {kind} gets or loses attributes", _ATTRIBUTES
+    words, fix = next((_GROWN[each] for each in _GROWN if isinstance(x, each)), others)
     return CaptureError(
         with_place(
             f"{words}, and a traced value decides whether or how often. Their number would be "
@@ -379,6 +380,8 @@ _GROWN: dict[type, tuple[str, str]] = {
 
 def _changed(x: Any, source: Source | None) -> CaptureError:
     what = type(x).__name__
+    if is_iterator(x):
+        return CaptureError(with_place(ASKED.format(what), source))
     return CaptureError(
         with_place(
             f"An object of type {what} from outside is changed, and a traced value decides "

@@ -31,6 +31,7 @@ from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.users.classes import as_written, is_users_class
 from autojit.staging.pytrees import is_dataclass
+from autojit.tracing.running.asked import times_asked
 
 
 class Names:
@@ -222,6 +223,10 @@ def _frame(x: GeneratorType[Any, Any, Any]) -> Any:
 
 
 def _progress(x: Any) -> Any:
+    return times_asked(x), _shown_progress(x)
+
+
+def _shown_progress(x: Any) -> Any:
     hint = getattr(x, "__length_hint__", None)
     if hint is not None:
         return hint()

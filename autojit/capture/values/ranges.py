@@ -137,6 +137,10 @@ class Parts:
         """The Python iterator."""
         raise NotImplementedError
 
+    def end(self) -> None:
+        """Note that something has run through all parts."""
+        self.started, self._iterator = True, iter(())
+
     def __iter__(self) -> Iterator[Any]:
         return self
 

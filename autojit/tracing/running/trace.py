@@ -24,6 +24,7 @@ from autojit.tracing.values import lift
 from .caught import RaisedAgain
 from .depth import Deeper
 from .leaks import check_nothing_left
+from .raised import with_values
 
 
 @contextmanager
@@ -64,7 +65,9 @@ def trace_flat(
                 outputs = _outputs(function, inputs, weak, trace)
             if trace.elsewhere:
                 raise trace.elsewhere[0]
-        except BaseException:
+        except BaseException as error:
+            if trace.builder.known is not None:
+                with_values(error)
             trace.undo()
             raise
         trace.let_go()

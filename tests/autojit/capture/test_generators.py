@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.errors import AutojitError
+from autojit.capture.runs import steps as runs_of_steps
+from autojit.errors import AutojitError, CaptureError
 
 from .outcomes import is_same, outcome
 
@@ -514,3 +515,36 @@ def bound_object(x):
 @pytest.mark.parametrize("f", [bound_list, bound_dict, bound_outer_list, bound_object])
 def test_containers_that_are_bound_on_one_way_and_changed(f, x):
     assert is_same(outcome(jit(f), (x,)), outcome(f, (x,)))
+
+
+def nested_steps(x):
+    for i in range(3):
+        if x > i:
+            yield x * i
+        for k in range(3):
+            if x > k:
+                yield x + k
+
+
+def test_many_places_are_refused_with_the_line_and_a_way_out(monkeypatch):
+    def f(x):
+        values, s = nested_steps(x), 0.0
+        if x > 1:
+            s += next(values)
+        if x > 2:
+            s += next(values)
+        return s + next(values)
+
+    def in_one_loop(x):
+        s = 0.0
+        for value in nested_steps(x):
+            s += value
+        return s
+
+    assert jit(f)(2.5) == f(2.5)
+    monkeypatch.setattr(runs_of_steps, "MOST_BLOCKS", 20)
+    with pytest.raises(CaptureError, match=r"the generator of `nested_steps` is") as caught:
+        jit(f)(2.5)
+    assert "values = list(steps)" in str(caught.value)
+    assert "in nested_steps" in str(caught.value)
+    assert jit(in_one_loop)(2.5) == in_one_loop(2.5)

@@ -216,19 +216,6 @@ def test_known_arguments_of_other_types():
     assert raised(jit(f), -1.0) == raised(f, -1.0) == (KeyError, (5,), [int])
 
 
-def test_a_class_of_the_users_keeps_its_name():
-    class Negative(ValueError):
-        pass
-
-    def f(x):
-        if x < 0:
-            raise Negative(f"{x} is", "negative")
-        return x
-
-    with pytest.raises(ValueError, match=r"^Negative: -1.0 is negative\n"):
-        jit(f)(-1.0)
-
-
 def test_handlers_and_print_see_the_type(capsys):
     def f(x):
         try:

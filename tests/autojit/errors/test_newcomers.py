@@ -51,7 +51,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "has_aux without a pair": ("grad(f, has_aux=True)(x)", "must return a tuple",
         "def g(x):\n    loss, extra = f(x), x\n    L0\ngrad(g, has_aux=True)(x)", "A"),
     "a position is returned": ("grad(np.argmax)(x)", "have no derivative", "FIX", "A"),
-    "a text is returned": ("jit(lambda x: 'hi')(x)", "contains 'hi' of type str", "L1", "A"),
+    "an object is returned": ("jit(lambda x: object())(x)", "of type object", "day = 1\nL1", "A"),
     "a mutable default": ("@jit\ndef g(x, seen=[]):\n    seen.append(x)\n    return x\ng(x)",
         "in the default of the argument `seen`", "FIX", "A"),
     "a list outside": ("kept = []\ndef g(x):\n    kept.append(x)\n    return f(x)\ngrad(g)(x)",
@@ -73,7 +73,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
         "import pandas\nx = pandas.Series([1.0])\njit(f)(L0)", "A"),
     "an argument is changed": ("@jit\ndef g(x):\n    x += 1\n    return x\ng(x)",
         "changed in place", "FIX", "A"),
-    "a mask picks": ("jit(lambda x: x[x > 1])(x)", "length depends on a traced value",
+    "a mask picks": ("vmap(lambda x: x[x > 1])(x[None])", "length depends on a traced value",
         "m, x = x > 1, np.array([1.0, 2.0])\nL1", "A"),
     "a traced length": ("jit(lambda k: np.zeros(k))(3)", "must be known", "L0", "A"),
     "an array is asked for its truth": (
