@@ -67,6 +67,7 @@ def truth(test: Any) -> bool:
 
 def truth_of(x: Any) -> Tracer:
     """``bool(x)`` as a traced bool; raises NumPy's ValueError if x has many elements."""
+    x = _own(x)
     if any_made() and has_stretch(x):
         x = elements.truth_of(x)
     elif has_optional(x):

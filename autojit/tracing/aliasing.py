@@ -87,9 +87,10 @@ FOREIGN = Foreign()
 def relate(x: TracedValue, others: Iterable[TracedValue | Foreign]) -> None:
     """Note that an array of the current trace may be one of others: if one is changed in place, the
     other is lost."""
+    known = _peers_at(x)
     for other in others:
-        if other is not x:
-            _peers_at(x).append(other)
+        if id(other) not in known:
+            known[id(other)] = other
             if not isinstance(other, Foreign):
                 _note_peer(here(other), x)
 
@@ -98,7 +99,9 @@ def _note_peer(other: TracedValue, x: TracedValue) -> None:
     """Note at another array that it may be x. An array of another function must forget it when the
     function of x has been traced."""
     found = _peers_at(other)
-    found.append(x)
+    if id(x) in found:
+        return
+    found[id(x)] = x
     if other.owner is not x.owner:
         trace = x.owner
         while trace.around is not None:
@@ -106,8 +109,9 @@ def _note_peer(other: TracedValue, x: TracedValue) -> None:
         trace.peers_outside.append((found, x))
 
 
-def _peers_at(x: TracedValue) -> list[Any]:
-    found: list[Any] = x.owner.peers.setdefault(id(x), [x])  # which also keeps it alive
+def _peers_at(x: TracedValue) -> dict[int, Any]:
+    """The arrays that may be x, by their identities, and x itself, which this keeps alive."""
+    found: dict[int, Any] = x.owner.peers.setdefault(id(x), {id(x): x})
     return found
 
 
@@ -116,7 +120,7 @@ def peers(x: TracedValue) -> Iterator[Any]:
     first, trace = original(x), x.owner
     while trace is not None:
         same = first if first.owner is trace else trace.stand_ins.get(id(first), (None, None))[1]
-        yield from trace.peers.get(id(same), [None])[1:]
+        yield from list(trace.peers.get(id(same), {}).values())[1:]
         trace = None if first.owner is trace else trace.around
 
 

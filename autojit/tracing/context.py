@@ -77,7 +77,7 @@ class Trace:
         #: Python's iterators that it has asked for elements, by identity (see `asked`).
         self.asked: dict[int, Any] = {} if outer is None else outer.asked
         self._known_asked = frozenset(self.asked)
-        #: The number of blocks that generators have taken from one `yield` to the next.
+        #: The number of blocks of functions that can be left and continued (see `capture.runs`).
         self.resumed: list[int] = [0] if outer is None else outer.resumed
         #: Facts about dicts whose keys traced conditions decide.
         self.optional_keys: list[Any] = [] if outer is None else outer.optional_keys
@@ -123,10 +123,10 @@ class Trace:
         #: The array of each stand-in, by the identity of the stand-in.
         self.originals: dict[int, Any] = {}
         #: Arrays that may be one, by their identities: each itself, then the others.
-        self.peers: dict[int, list[Any]] = {}
-        #: Arrays of this function that lists in `peers` of other functions' traces hold, each with
-        #: that list.
-        self.peers_outside: list[tuple[list[Any], Any]] = []
+        self.peers: dict[int, dict[int, Any]] = {}
+        #: Arrays of this function that dicts in `peers` of other functions' traces hold, each with
+        #: that dict.
+        self.peers_outside: list[tuple[dict[int, Any], Any]] = []
         #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
         self.containers: dict[int, Any] = {}
         #: Flags of optional values that are known in this trace, by identity: the flag, and whether
@@ -179,7 +179,7 @@ class Trace:
         self.checks.clear()
         self.peers.clear()
         for outside, array in self.peers_outside:
-            outside[:] = [x for x in outside if x is not array]
+            outside.pop(id(array), None)
         self.peers_outside.clear()
         self.containers.clear()
         self.facts.clear()

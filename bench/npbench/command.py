@@ -16,6 +16,7 @@ from rich.console import Console
 from bench import machine, peers
 from bench.client import ROOT, base_environment
 from bench.npbench.kernels import Kernel, kernels
+from bench.npbench.worker import NOT_COMPARED
 from bench.report import NOTHING, Table, number
 from bench.worker import in_words
 
@@ -134,14 +135,20 @@ def quotient(found: Figures, above: str, below: str) -> str:
 
 
 def only_right(found: Figures) -> Figures:
-    """The figures of those parts whose results are right."""
+    """The figures of those parts whose results are right, or are gradients that were not compared
+    with differences in time."""
     wrong = {
         "forward": ("jit_s", "first_s"),
         "gradient": ("gradient_s", "gradient_first_s"),
         "jax": ("jax_s", "jax_first_s"),
         "dace": ("dace_s", "dace_first_s"),
     }
-    dropped = {k for part, keys in wrong.items() if found.get(part) != "right" for k in keys}
+    dropped = {
+        k
+        for part, keys in wrong.items()
+        if found.get(part) not in ("right", NOT_COMPARED)
+        for k in keys
+    }
     return {k: v for k, v in found.items() if k not in dropped}
 
 

@@ -29,6 +29,8 @@ RELATIVE, ABSOLUTE = 1e-5, 1e-8
 #: number of directions.
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 ELEMENTS, DIRECTIONS = 3, 2
+#: The outcome of a gradient until it is compared with differences.
+NOT_COMPARED = "not compared with differences in time"
 
 Call = Callable[[], Any]
 
@@ -233,7 +235,8 @@ def measure_gradient(
     try:
         derived = jit(grad(lambda *a: total(plain(*a)), argnums=tuple(by)), static_argnums=static)
         gradients, built = first(lambda: derived(*arguments))
-        say(gradient_first_s=built)
+        say(gradient_first_s=built, gradient=NOT_COMPARED)
+        say(gradient_s=seconds(lambda: derived(*arguments)))
         moving = plain if in_preset_s else jit(plain, static_argnums=static)
         rng = np.random.default_rng(0)
         errors = []
@@ -247,7 +250,6 @@ def measure_gradient(
         if not right and is_chaotic(plain, arguments):
             result += ", but differences mean nothing: its results are chaotic"
         say(gradient=result, gradient_error=max(errors))
-        say(gradient_s=seconds(lambda: derived(*arguments)))
     except Exception as failure:
         say(gradient=reason(failure))
 

@@ -7,6 +7,7 @@ to the twin of a Python function, to the handler of the callee's type, or straig
 from __future__ import annotations
 
 import functools
+import io
 import operator
 import random
 import re
@@ -20,6 +21,7 @@ from autojit.capture.lists import dicts, hashed, stretches
 from autojit.capture.lists.resumable import asks, generated
 from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.twins import GENERATOR
+from autojit.capture.state.holders import is_opaque
 from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
@@ -33,7 +35,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import uncovered_of
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
-from autojit.tracing.running.asked import is_iterator
+from autojit.tracing.running.asked import is_iterator, note_asked
 from autojit.tracing.tracer import Tracer
 
 from . import caches, heaps, iteration, type_queries, vectorized
@@ -100,6 +102,10 @@ def _note_asked(f: Any, args: tuple[Any, ...]) -> None:
             asks(x)
     if type(f) is _METHOD_OF_C:
         asks(f.__self__)
+        return
+    owner = None if type(f) is _FUNCTION else getattr(f, "__self__", None)
+    if owner is not None and is_opaque(type(owner)) and not isinstance(owner, io.IOBase):
+        note_asked(owner)
 
 
 def _runs_as_twin(f: Any) -> bool:

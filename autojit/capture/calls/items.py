@@ -16,7 +16,7 @@ from autojit.capture.values.ranges import TracedRange, arange_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, python_number, settled
 from autojit.capture.values.trying import is_inside_try
-from autojit.errors import ConcreteValueError, with_place
+from autojit.errors import CaptureError, ConcreteValueError, with_place
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.index import gather
@@ -193,7 +193,23 @@ def set_item(x: Any, index: Any, value: Any, has_key: bool = False) -> None:
         _check_container(x, index)
     if is_inside_try() and is_traced(x):
         _check_bounds(x, index)
+    _check_names(x, index)
     x[index] = value
+
+
+def _check_names(x: Any, name: Any) -> None:
+    """Raise CaptureError in a branch or a loop that sets a name of a module by ``globals()``."""
+    trace = current_trace()
+    is_space = type(x) is dict and "__builtins__" in x
+    if is_space and trace is not None and trace.around is not None:
+        raise CaptureError(with_place(_GLOBALS.format(name=name), user_source()))
+
+
+_GLOBALS = (
+    "A branch or a loop sets the global name `{name}` by `globals()`, and a traced value decides "
+    "whether or how often. Declare the name at the beginning of the function, and set it:\n"
+    "    global {name}"
+)
 
 
 def delete_item(x: Any, index: Any) -> None:

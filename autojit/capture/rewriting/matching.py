@@ -12,8 +12,9 @@
                                           if __aj_guard:
                                               b
 
-Patterns of values, sequences, mappings and builtin classes become tests in Python's order. Names
-are bound if the whole pattern fits. A ``match`` with any other pattern stays as it is.
+Patterns of values, sequences, mappings and classes become tests in Python's order. Names are bound
+if the whole pattern fits. A ``match`` with any other pattern, such as ``|`` with names, stays as it
+is.
 """
 
 from __future__ import annotations
@@ -172,20 +173,36 @@ def _rest(value: ast.expr, start: int, stop: int, at: ast.AST) -> ast.expr:
 
 def _class(pattern: ast.MatchClass, value: ast.expr, is_builtin: Callable[[str], bool]) -> _Fit:
     kind = pattern.cls
-    if not isinstance(kind, ast.Name) or not is_builtin(kind.id) or pattern.kwd_attrs:
+    if not (is_builtin("isinstance") and is_builtin("hasattr")):
         raise _Stays
-    if not is_builtin("isinstance"):
-        raise _Stays
-    known = kind.id in _SELF or (kind.id in _NUMBERS and not pattern.patterns)
-    if not known or len(pattern.patterns) > 1:
-        raise _Stays
-    arguments = [deepcopy(value), load(kind.id, pattern)]
-    function = load("isinstance", pattern)
-    asked = ast.Call(func=function, args=arguments, keywords=[], **place(pattern))
-    inner = _Fit([], [])
-    for each in pattern.patterns:
-        inner = _fit(each, value, is_builtin)
-    return _Fit([asked, *inner.tests], inner.names)
+    count = len(pattern.patterns)
+    tests = [_called("isinstance", [deepcopy(value), deepcopy(kind)], pattern)]
+    parts: list[tuple[Any, ast.expr]] = []
+    if isinstance(kind, ast.Name) and is_builtin(kind.id):
+        is_number = kind.id in _NUMBERS and not count
+        if count > 1 or not (is_number or kind.id in _SELF or not count):
+            raise _Stays
+        parts += [(each, deepcopy(value)) for each in pattern.patterns]
+    else:
+        for k, each in enumerate(pattern.patterns):
+            asked = [deepcopy(value), deepcopy(kind), constant(k, each), constant(count, each)]
+            tests.append(ask("has_part", asked, each))
+            parts.append((each, ask("part_of", deepcopy(asked), each)))
+    for name, each in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+        tests.append(_called("hasattr", [deepcopy(value), constant(name, each)], each))
+        parts.append(
+            (each, ast.Attribute(value=deepcopy(value), attr=name, ctx=LOAD, **place(each)))
+        )
+    names: list[tuple[str, ast.expr]] = []
+    for each, part in parts:
+        inner = _fit(each, part, is_builtin)
+        tests += inner.tests
+        names += inner.names
+    return _Fit(tests, names)
+
+
+def _called(name: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:
+    return ast.Call(func=load(name, at), args=arguments, keywords=[], **place(at))
 
 
 def needs_values(node: ast.Match) -> bool:

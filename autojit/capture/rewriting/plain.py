@@ -40,6 +40,20 @@ _Thunk = Callable[[], Any]
 _Put = Callable[[tuple[Any, ...]], None]
 
 
+#: Classes whose pattern takes the whole value as its argument.
+_WHOLE = frozenset((bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple))
+
+
+def _match_name(kind: Any, number: int, count: int) -> str:
+    names: tuple[str, ...] = getattr(kind, "__match_args__", ())
+    if len(names) < count:
+        raise TypeError(
+            f"{kind.__name__}() accepts {len(names)} positional sub-pattern"
+            f"{'' if len(names) == 1 else 's'} ({count} given)"
+        )
+    return names[number]
+
+
 class PlainRuntime:
     """The methods that twins call, for values that Python can decide on."""
 
@@ -215,6 +229,16 @@ class PlainRuntime:
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
             return False
         return len(value) >= least if more else len(value) == least
+
+    def has_part(self, value: Any, kind: Any, number: int, count: int) -> bool:
+        """Whether a value has what the pattern of a class takes as its argument of this number."""
+        if kind in _WHOLE:
+            return count == 1
+        return hasattr(value, _match_name(kind, number, count))
+
+    def part_of(self, value: Any, kind: Any, number: int, count: int) -> Any:
+        """That argument."""
+        return value if kind in _WHOLE else getattr(value, _match_name(kind, number, count))
 
     def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
         """Whether a pattern with these keys fits a value."""

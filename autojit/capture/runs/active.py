@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from autojit.capture.rewriting.context import Site
+from autojit.errors import CaptureError, with_place
+from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 
 from .messages import CALLED_WITHIN
 from .versions import refused, same
@@ -34,6 +38,24 @@ def is_running(f: Any) -> None:
     """Raise CaptureError if a function that runs calls itself where it cannot be left."""
     if any(same(function, f) for run in _local.runs for function in run.functions()):
         raise refused(f, CALLED_WITHIN)
+
+
+#: The most blocks, ways of branches and steps of loops, of the functions that run in such a form.
+#: A hundred take about a second to trace and compile.
+MOST_BLOCKS = 3_000
+
+
+def count_block() -> None:
+    """Raise CaptureError if the code of functions in such a form has become too long."""
+    run, trace = active_run(), current_trace()
+    if run is None or trace is None:
+        return
+    trace.resumed[0] += 1
+    if trace.resumed[0] > MOST_BLOCKS:
+        raise CaptureError(with_place(run.is_long(MOST_BLOCKS), user_source()))
+
+
+hooks.count_block = count_block
 
 
 class ActiveRun:
@@ -80,6 +102,10 @@ class ActiveRun:
 
     def answer(self) -> Any:
         """The value of the expression at which the function continues."""
+        raise NotImplementedError
+
+    def is_long(self, count: int) -> str:
+        """The message for a run that has that many branches and loops."""
         raise NotImplementedError
 
     def site(self, kind: str, number: int = -1) -> Site:

@@ -18,6 +18,11 @@ MANY_VERSIONS = (
     _TRACED + "its calls differ in more than strings, shapes and lengths that are known: each kind "
     "of call is compiled on its own. Use arrays of one shape, and numbers in place of strings."
 )
+LONG = (
+    _TRACED + "its code has more than {count:,} branches and loops so far. Each kind of call is "
+    "compiled on its own, with the recursions inside it. Call another recursion before or after "
+    "this one, or write one of the two as a loop."
+)
 MAY_BE_ANOTHER = (
     _TRACED + "an array that changes in place has another name that a frame holds: a view, a part "
     "of a list, or a variable that a branch has set. Pass the whole array and the place of the "

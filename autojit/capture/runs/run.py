@@ -23,7 +23,7 @@ from autojit.tracing.values import lift
 from .active import ActiveRun
 from .borrowed import Borrowed
 from .closures import Shape, taken_apart
-from .messages import MAY_BE_ANOTHER, NOT_SAVED
+from .messages import LONG, MAY_BE_ANOTHER, NOT_SAVED
 from .records import Outside, Passed, Record, Static, Unsaved
 from .versions import Layout, Machine, bound, flag, nothing_for, position, refused, traced
 
@@ -106,6 +106,9 @@ class Run(ActiveRun):
     @property
     def is_left(self) -> Any:
         return self.box[0]
+
+    def is_long(self, count: int) -> str:
+        return LONG.format(name=self.version.function.__name__, count=count)
 
     def restore(self, put: Callable[[tuple[Any, ...]], None]) -> None:
         if self._held is not None:

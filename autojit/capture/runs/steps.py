@@ -13,12 +13,10 @@ from autojit.capture.lists.resumable import START, bound, generator
 from autojit.capture.rewriting.context import Site
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.capture.values.stopping import of_generator
-from autojit.errors import CaptureError, with_place
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
-from autojit.tracing.source import user_source
 
-from .active import ActiveRun, active_run, runs
+from .active import ActiveRun, runs
 from .versions import nothing_for
 
 
@@ -75,6 +73,9 @@ class Step(ActiveRun):
         mine.value, mine.place = value, sys.intern(str(here.number))
         self.has_left = trace.left = True
         return LEFT
+
+    def is_long(self, count: int) -> str:
+        return _LONG.format(name=self.function.__name__, count=count)
 
     def take_loop(self, number: int) -> list[Any]:
         """The iterable of a loop that the generator is in, the number of steps, and its own."""
@@ -136,23 +137,6 @@ def step(mine: generator, place: Any, sent: Any, args: Any, kwargs: Any) -> None
     Step(mine, place, sent).run(args, kwargs)
 
 
-#: The most blocks, ways of branches and steps of loops, of generators that run from one `yield` to
-#: the next. A hundred take about a second to trace and compile.
-MOST_BLOCKS = 3_000
-
-
-def count_block() -> None:
-    """Raise CaptureError if the code of generators has become too long."""
-    run, trace = active_run(), current_trace()
-    if type(run) is not Step or trace is None:
-        return
-    trace.resumed[0] += 1
-    if trace.resumed[0] > MOST_BLOCKS:
-        name = run.function.__name__
-        words = _LONG.format(name=name, count=MOST_BLOCKS)
-        raise CaptureError(with_place(words, user_source()))
-
-
 _LONG = (
     "A traced condition decides at which `yield` the generator of `{name}` is, and each `next` has "
     "the code from every `yield` to the following ones: more than {count:,} branches and loops so "
@@ -162,4 +146,4 @@ _LONG = (
     "    values = list(steps)               # then values[0], values[k]"
 )
 
-hooks.step, hooks.variables, hooks.count_block = step, variables, count_block
+hooks.step, hooks.variables = step, variables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -380,7 +381,7 @@ _GROWN: dict[type, tuple[str, str]] = {
 
 def _changed(x: Any, source: Source | None) -> CaptureError:
     what = type(x).__name__
-    if is_iterator(x):
+    if is_iterator(x) and not isinstance(x, io.IOBase):
         return CaptureError(with_place(ASKED.format(what), source))
     return CaptureError(
         with_place(

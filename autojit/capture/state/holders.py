@@ -7,6 +7,7 @@ restored (:data:`STATES`): a block that changes them is refused.
 
 from __future__ import annotations
 
+import io
 import random
 from array import array
 from collections import deque
@@ -19,6 +20,7 @@ from types import (
     CodeType,
     FunctionType,
     GeneratorType,
+    MethodDescriptorType,
     ModuleType,
     SimpleNamespace,
 )
@@ -237,6 +239,39 @@ def _shown_progress(x: Any) -> Any:
         return repr(x)
 
 
+def _position(x: io.IOBase) -> Any:
+    try:
+        return times_asked(x), x.closed or x.tell()
+    except (OSError, ValueError):  # it has no position, as a pipe
+        return times_asked(x)
+
+
+def is_opaque(kind: type) -> bool:
+    """Whether the objects of a class in C may change, and show nothing of it: those that are equal
+    only to themselves, such as a queue."""
+    found = _opaque.get(kind)
+    if found is None:
+        found = _opaque[kind] = _is_opaque(kind)
+    return found
+
+
+_opaque: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+
+def _is_opaque(kind: type) -> bool:
+    if kind.__module__.partition(".")[0] in _KNOWN_LIBRARIES or kind.__eq__ is not object.__eq__:
+        return False
+    parts = [part for cls in kind.__mro__[:-1] for part in vars(cls).values()]
+    return MethodDescriptorType in map(type, parts) and FunctionType not in map(type, parts)
+
+
+#: Libraries in C whose objects have a state of their own above, never change, or are locks.
+_KNOWN_LIBRARIES = (
+    "numpy", "scipy", "autojit", "numba", "builtins", "re", "functools", "operator", "_operator",
+    "_struct", "_thread", "_contextvars", "decimal", "_decimal",
+)  # fmt: skip
+
+
 def _put_deque(x: Any, state: Any) -> None:
     x.clear()
     x.extend(state)
@@ -259,6 +294,7 @@ STATES: list[tuple[Any, _State]] = [
     (bytearray, _State(bytes, _put_bytes)),
     (array, _State(lambda x: x[:], _put_bytes)),
     (GeneratorType, _State(_frame, None)),
+    (io.IOBase, _State(_position, None)),
     (Iterator, _State(_progress, None)),
 ]
 
@@ -266,7 +302,12 @@ STATES: list[tuple[Any, _State]] = [
 def state_of(x: Any) -> _State | None:
     if is_ours(x):
         return None
-    return next((state for kind, state in STATES if isinstance(x, kind)), None)
+    found = next((state for kind, state in STATES if isinstance(x, kind)), None)
+    return _CALLS if found is None and is_opaque(type(x)) else found
+
+
+#: The state of an object that shows nothing: how often its methods were called.
+_CALLS = _State(times_asked, None)
 
 
 def same_state(a: Any, b: Any) -> bool:

@@ -8,6 +8,7 @@ as long as functions are traced, the user's classes that are seen have methods t
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import types
 from types import FrameType, FunctionType, MethodDescriptorType, WrapperDescriptorType
@@ -91,7 +92,7 @@ def watch(kind: type) -> list[type]:
         for cls in found:
             if cls not in _seen and type(cls).__setattr__ is type.__setattr__:
                 for name, value in list(vars(cls).items()):
-                    made = _watched(name, value)
+                    made = _watched(cls, name, value)
                     if made is not None:
                         _originals[id(made)] = value
                         _replaced.append((cls, name, value, made))
@@ -134,8 +135,10 @@ def as_written(cls: type) -> dict[str, Any]:
     return {name: _originals.get(id(value), value) for name, value in vars(cls).items()}
 
 
-def _watched(name: str, value: Any) -> Any:
+def _watched(cls: type, name: str, value: Any) -> Any:
     """What stands for an attribute of a class while functions are traced; None if it stays."""
+    if name in _ORDER and is_generated(value) and hasattr(cls, "__dataclass_fields__"):
+        return _comparing_fields(cls, name)
     if type(value) is property:
         get, put, delete = (f and _calling_twin(f) for f in (value.fget, value.fset, value.fdel))
         return property(get, put, delete, value.__doc__)
@@ -146,6 +149,32 @@ def _watched(name: str, value: Any) -> Any:
     is_special = name.startswith("__") and name.endswith("__") and name not in _PLAIN
     is_called = is_special and type(value) is FunctionType and is_users(value)
     return _calling_twin(value) if is_called else None
+
+
+#: The comparisons that `dataclass(order=True)` makes.
+_ORDER = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt,
+          "__ge__": operator.ge}  # fmt: skip
+
+
+def is_generated(f: Any) -> bool:
+    """Whether a function has no source because another function has made it."""
+    return type(f) is FunctionType and f.__code__.co_filename == "<string>"
+
+
+def _comparing_fields(cls: type, name: str) -> Any:
+    """A comparison of a dataclass: that of the tuples of its fields."""
+    fields: Any = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    names = [each.name for each in fields.values() if each.compare]
+
+    def watched(self: Any, other: Any) -> Any:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        pair = tuple([tuple([getattr(x, each) for each in names]) for x in (self, other)])
+        if current_trace() is None or arguments_are_known():
+            return _ORDER[name](*pair)
+        return hooks.called(_ORDER[name], pair, {})
+
+    return watched
 
 
 def _calling_twin(f: Any) -> Any:
@@ -177,6 +206,8 @@ def special(x: Any, name: str) -> Any:
     classes, and for those of a class that has not been seen."""
     found = getattr(type(x), name, None) if type(x) in _seen else None
     original = _originals.get(id(found))
+    if found is not None and is_generated(original):
+        return lambda *args: found(x, *args)
     return None if original is None else lambda *args: hooks.called(original, (x, *args), {})
 
 

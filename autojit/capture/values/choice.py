@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import optree
 
+from autojit.capture.state.holders import is_object
+from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.state import with_nones
 from autojit.errors import RefusedInPlaceError, ShapeError, with_place
@@ -163,6 +165,8 @@ def choose(test: Any, a: Any, b: Any) -> Any:
         return a if test else b
     if a is b:
         return a
+    if _has_objects((a, b)):
+        return hooks.choose(test, lambda: a, lambda: b)
     held = as_value(bare(test))
 
     def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
@@ -172,8 +176,19 @@ def choose(test: Any, a: Any, b: Any) -> Any:
     return combined([a, b], pick, "a choice by a traced condition")
 
 
+def _has_objects(choices: Sequence[Any]) -> bool:
+    """Whether there are objects of the user's classes, also in tuples."""
+    return any(is_object(x) or type(x) is OneOf or (type(x) is tuple and _has_objects(x))
+               for x in choices)  # fmt: skip
+
+
 def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
     """``choices[index]``, where the index is from 0 on and less than their number."""
+    if _has_objects(choices):
+        chosen = choices[0]
+        for number, each in enumerate(choices[1:], 1):
+            chosen = choose(np.equal(tracer(index), number), each, chosen)
+        return chosen
     kind, table = _table_of(choices)
     if table is not None:
         found = tracer(gather(as_value(table), index, axes=(0,)), kind)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.capture.runs import steps as runs_of_steps
+from autojit.capture.runs import active
 from autojit.errors import AutojitError, CaptureError
 
 from .outcomes import is_same, outcome
@@ -542,7 +542,7 @@ def test_many_places_are_refused_with_the_line_and_a_way_out(monkeypatch):
         return s
 
     assert jit(f)(2.5) == f(2.5)
-    monkeypatch.setattr(runs_of_steps, "MOST_BLOCKS", 20)
+    monkeypatch.setattr(active, "MOST_BLOCKS", 20)
     with pytest.raises(CaptureError, match=r"the generator of `nested_steps` is") as caught:
         jit(f)(2.5)
     assert "values = list(steps)" in str(caught.value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import itertools
+import queue
 import re
 from collections.abc import Callable
 from typing import Any
@@ -175,3 +177,64 @@ def test_what_a_traced_value_does_not_decide_runs_as_in_python(
     ):
         wanted, found = use(2.0, make), jit(lambda x, make=make: use(x, make))(2.0)
         assert np.all(np.asarray(found) == np.asarray(wanted))
+
+
+# -- objects that show nothing of their state --------------------------------------------------
+
+
+def written(x):
+    text = io.StringIO()
+    if x > 1:
+        text.write("ab")
+    return x * len(text.getvalue())
+
+
+def read(x):
+    text = io.StringIO("1\n2\n3\n")
+    s = 0.0
+    while s < x:
+        s = s + float(text.readline())
+    return s
+
+
+def queued(x):
+    values = queue.SimpleQueue()
+    values.put(1.0)
+    values.put(2.0)
+    s = 0.0
+    if x > 1:
+        s += values.get()
+    return s + values.get() * x
+
+
+def hashed(x):
+    digest = hashlib.md5(usedforsecurity=False)
+    if x > 1:
+        digest.update(b"a")
+    return x * digest.digest()[0]
+
+
+def set_globally(x):
+    if x > 1:
+        globals()["LATEST"] = x
+    return x
+
+
+@pytest.mark.parametrize("f", [written, read, queued, hashed, set_globally])
+def test_objects_in_c_that_a_branch_changes_are_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(CaptureError, match=r"changed|sets the global name"):
+        jit(f)(0.6)
+
+
+def test_objects_in_c_that_no_traced_value_changes():
+    def f(x):
+        text = io.StringIO()
+        for k in range(3):
+            text.write(str(k))
+        values = queue.SimpleQueue()
+        values.put(2.0)
+        if x > 1:
+            x = x + len(text.getvalue())
+        return x + values.get()
+
+    assert float(jit(f)(2.0)) == f(2.0)

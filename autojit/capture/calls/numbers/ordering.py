@@ -5,12 +5,13 @@ from __future__ import annotations
 import bisect
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from autojit.capture.lists import library
+from autojit.capture.state.holders import is_object
 from autojit.capture.state.optional import without_none
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
 from autojit.capture.values.refusals import refuse
@@ -31,7 +32,7 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
     def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         options = {} if default is _ABSENT else {"default": default}
         if len(args) != 1:
-            if options or not args or (key is None and not holds_traced(args)):
+            if options or not args or (key is None and not _are_compared(args)):
                 return original(*args, **options, **({} if key is None else {"key": key}))
             items = list(args)
         else:
@@ -44,12 +45,29 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
             items = list(iterable)
         if key is None and len(items) > 1:
             items = _present(items, symbol)
-        if not items or (key is None and not holds_traced(items)):
+        if not items or (key is None and not _are_compared(items)):
             return original(items, **options, key=key)
         keys = items if key is None else [call(key, x) for x in items]
         return _folded(items, keys, functools.partial(call, better))
 
     return answer
+
+
+def _are_compared(items: Sequence[Any]) -> bool:
+    """Whether comparisons of some values may be traced: of numbers, or of objects of the user's."""
+    return holds_traced(items) or any(map(_is_ordered, items))
+
+
+def _is_ordered(x: Any) -> bool:
+    """Whether an object of the user's class says in Python which one is smaller."""
+    return is_object(x) and any(hasattr(getattr(type(x), name, None), "__code__")
+                                for name in ("__lt__", "__gt__"))  # fmt: skip
+
+
+def _ranks(call: Any, keys: list[Any]) -> list[Any]:
+    """For each object, the number of those that are smaller."""
+    return [functools.reduce(operator.add, [call(operator.lt, b, a) * 1 for b in keys])
+            for a in keys]  # fmt: skip
 
 
 def _present(keys: list[Any], symbol: str) -> list[Any]:
@@ -117,6 +135,8 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
         items = keys if key is None else items
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
+    if any(map(_is_ordered, keys)):
+        keys, key = _ranks(call, keys), key or operator.lt
     keys = [_value(k) for k in keys]
     if not any_traced(pytrees.flatten(keys)[0]):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
