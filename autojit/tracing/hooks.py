@@ -113,6 +113,9 @@ class Hooks:
     resuming: Callable[[Any], Any]
     variables: Callable[[Any], tuple[str, ...]]
     step: Callable[[Any, Any, Any, Any, Any], None]
+    #: The identities of the user's classes that were seen; and a function that forgets the others.
+    seen_classes: Callable[[], frozenset[int]]
+    forget_classes: Callable[[frozenset[int]], None]
     #: Called for each block.
     count_block: Callable[[], None]
     #: Converts a list of traced length to an array.

@@ -14,6 +14,7 @@ import re
 import types
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from autojit.capture.lists import dicts, hashed, stretches
 from autojit.capture.lists.resumable import asks, generated
 from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.twins import GENERATOR
-from autojit.capture.state.holders import is_opaque
 from autojit.capture.state.maybe import any_optional
 from autojit.capture.state.one_of import OneOf, any_one_of, each, len_of, resolved
 from autojit.capture.state.optional import Optional, without_none
@@ -35,7 +35,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import uncovered_of
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
-from autojit.tracing.running.asked import is_iterator, note_asked
+from autojit.tracing.running.asked import is_iterator, is_opaque, note_asked
 from autojit.tracing.tracer import Tracer
 
 from . import caches, heaps, iteration, type_queries, vectorized
@@ -287,17 +287,19 @@ def calls_of(kind: type) -> Callable[[Way], Way]:
     return register
 
 
-_ways: dict[type, Way] = {
-    np.ufunc: _straight,
-    type(np.sum): _straight,
-    _METHOD: _bound_method,
-    _BUILTIN: _builtin,
-    functools.partial: _partial,
-    caches.CACHED: _cached,
-    np.vectorize: _vectorize,
-    type(str.join): _straight,
-    type(list.__add__): _straight,
-}
+_ways: WeakKeyDictionary[type, Way] = WeakKeyDictionary(
+    {
+        np.ufunc: _straight,
+        type(np.sum): _straight,
+        _METHOD: _bound_method,
+        _BUILTIN: _builtin,
+        functools.partial: _partial,
+        caches.CACHED: _cached,
+        np.vectorize: _vectorize,
+        type(str.join): _straight,
+        type(list.__add__): _straight,
+    }
+)
 
 #: Modules that register their answers.
 _tables = (

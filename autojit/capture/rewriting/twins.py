@@ -293,11 +293,12 @@ def _spelt(made: str, start: str, qualname: str) -> str:
 
 
 def _remember(code: CodeType) -> None:
-    """Mark a code object, and the ones inside it, as a twin's."""
+    """Mark a code object, and the ones inside it, as a twin's. The functions in the body of a class
+    stay as they are written, and get twins of their own."""
     key = id(code)
     _twin_codes[key] = weakref.ref(code, lambda _: _twin_codes.pop(key, None))
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if isinstance(constant, CodeType) and constant.co_flags & _OPTIMIZED:
             _remember(constant)
 
 

@@ -20,7 +20,6 @@ from types import (
     CodeType,
     FunctionType,
     GeneratorType,
-    MethodDescriptorType,
     ModuleType,
     SimpleNamespace,
 )
@@ -33,7 +32,7 @@ from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.users.classes import as_written, is_users_class
 from autojit.staging.pytrees import is_dataclass
-from autojit.tracing.running.asked import times_asked
+from autojit.tracing.running.asked import is_opaque, times_asked
 
 
 class Names:
@@ -182,8 +181,17 @@ def _slots_of(x: Any) -> tuple[str, ...]:
     return _slots(kind)
 
 
-@lru_cache(maxsize=512)
 def _slots(kind: Any) -> tuple[str, ...]:
+    found = _known_slots.get(kind)
+    if found is None:  # without a strong reference to the class, whose functions may hold values
+        found = _known_slots[kind] = _slots_by_class(kind)
+    return found
+
+
+_known_slots: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _slots_by_class(kind: Any) -> tuple[str, ...]:
     found: list[str] = []
     for cls in kind.__mro__:
         names = cls.__dict__.get("__slots__", ())
@@ -244,32 +252,6 @@ def _position(x: io.IOBase) -> Any:
         return times_asked(x), x.closed or x.tell()
     except (OSError, ValueError):  # it has no position, as a pipe
         return times_asked(x)
-
-
-def is_opaque(kind: type) -> bool:
-    """Whether the objects of a class in C may change, and show nothing of it: those that are equal
-    only to themselves, such as a queue."""
-    found = _opaque.get(kind)
-    if found is None:
-        found = _opaque[kind] = _is_opaque(kind)
-    return found
-
-
-_opaque: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
-
-
-def _is_opaque(kind: type) -> bool:
-    if kind.__module__.partition(".")[0] in _KNOWN_LIBRARIES or kind.__eq__ is not object.__eq__:
-        return False
-    parts = [part for cls in kind.__mro__[:-1] for part in vars(cls).values()]
-    return MethodDescriptorType in map(type, parts) and FunctionType not in map(type, parts)
-
-
-#: Libraries in C whose objects have a state of their own above, never change, or are locks.
-_KNOWN_LIBRARIES = (
-    "numpy", "scipy", "autojit", "numba", "builtins", "re", "functools", "operator", "_operator",
-    "_struct", "_thread", "_contextvars", "decimal", "_decimal",
-)  # fmt: skip
 
 
 def _put_deque(x: Any, state: Any) -> None:

@@ -92,6 +92,11 @@ EXPRESSION = "__aj_expression"
 _NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
 
 
+def _number_in_list(result: tuple[Key, Any]) -> int:
+    place = result[0].place
+    return place.key if place is not None and isinstance(place.container, list) else -1
+
+
 class Before:
     """The names and the reachable containers before a block, which can be restored."""
 
@@ -153,9 +158,9 @@ class Before:
         }
 
     def assign(self, results: Sequence[tuple[Key, Any]]) -> None:
-        """Set names and places."""
+        """Set names and places; those of a list in their order, as it may be shorter."""
         values = list(self.access.get())
-        for key, value in results:
+        for key, value in sorted(results, key=_number_in_list):
             if key.place is not None:
                 key.place.set(value)
             else:

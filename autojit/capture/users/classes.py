@@ -130,6 +130,30 @@ def restore() -> None:
 depth.at_end.append(restore)
 
 
+def seen_classes() -> frozenset[int]:
+    """The identities of the classes that have been seen."""
+    return frozenset(map(id, _seen))
+
+
+def forget_classes(before: frozenset[int]) -> None:
+    """Forget the classes of inner functions that were not seen before, since the function that has
+    made them has been traced, and their functions may hold its values."""
+    made = [c for c in _seen if id(c) not in before and "<locals>" in c.__qualname__]
+    if not made:
+        return
+    with _lock:
+        for cls, name, value, new in [each for each in _replaced if each[0] in made]:
+            if vars(cls).get(name) is new:
+                setattr(cls, name, value)
+            _originals.pop(id(new), None)
+        _replaced[:] = [each for each in _replaced if each[0] not in made]
+        for cls in made:
+            del _seen[cls]
+
+
+hooks.seen_classes, hooks.forget_classes = seen_classes, forget_classes
+
+
 def as_written(cls: type) -> dict[str, Any]:
     """The attributes of a class, as its author has set them."""
     return {name: _originals.get(id(value), value) for name, value in vars(cls).items()}

@@ -7,7 +7,9 @@ that a traced condition ends, nobody knows where its iterator is.
 
 from __future__ import annotations
 
+from types import FunctionType, MethodDescriptorType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from autojit.tracing.context import current_trace
 
@@ -54,3 +56,32 @@ def is_lost(x: Any) -> bool:
     trace = current_trace()
     found = None if trace is None else trace.asked.get(id(x))
     return found is not None and found.is_lost
+
+
+# -- objects that show nothing ------------------------------------------------------------
+
+
+def is_opaque(kind: type) -> bool:
+    """Whether the objects of a class in C may change, and show nothing of it: those that are equal
+    only to themselves, such as a queue."""
+    found = _opaque.get(kind)
+    if found is None:
+        found = _opaque[kind] = _is_opaque(kind)
+    return found
+
+
+_opaque: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+
+def _is_opaque(kind: type) -> bool:
+    if kind.__module__.partition(".")[0] in _KNOWN_LIBRARIES or kind.__eq__ is not object.__eq__:
+        return False
+    parts = [part for cls in kind.__mro__[:-1] for part in vars(cls).values()]
+    return MethodDescriptorType in map(type, parts) and FunctionType not in map(type, parts)
+
+
+#: Libraries in C whose objects have a state of their own above, never change, or are locks.
+_KNOWN_LIBRARIES = (
+    "numpy", "scipy", "autojit", "numba", "builtins", "re", "functools", "operator", "_operator",
+    "_struct", "_thread", "_contextvars", "decimal", "_decimal",
+)  # fmt: skip

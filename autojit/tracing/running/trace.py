@@ -56,7 +56,7 @@ def trace_flat(
     hooks.load()
     with new_trace() as trace, stage("tracing", name, lambda: len(trace.builder.ops)):
         trace.paths = paths
-        known = sys.getrefcount(trace)
+        known, classes = sys.getrefcount(trace), hooks.seen_classes()
         inputs = [Value(t) for t in types]
         if given is not None:
             trace.builder.known = _known(trace, inputs, given)
@@ -71,6 +71,7 @@ def trace_flat(
             trace.undo()
             raise
         trace.let_go()
+        hooks.forget_classes(classes)
         if sys.getrefcount(trace) > known:
             check_nothing_left(trace, known, name)
         captured = [c.tracer if isinstance(c, CapturedView) else c for c in trace.captured]

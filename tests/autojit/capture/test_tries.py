@@ -232,3 +232,22 @@ def lines_of_a_file(x):
 def test_iterators_and_files_are_read_once(f):
     assert jit(f)(2.0) == f(2.0)
     assert jit(grad(f))(2.0) == grad(f)(2.0)
+
+
+def appends_in_each_part(x):
+    log = []
+    try:
+        if x < 1:
+            raise ValueError
+        log.append(x)
+    except ValueError:
+        log.append(-1.0)
+    finally:
+        log.append(0.5)
+    return log[0] * x + log[1]
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_a_constant_is_appended_after_what_depends_on_the_way(x):
+    assert jit(appends_in_each_part)(x) == appends_in_each_part(x)
+    assert jit(grad(appends_in_each_part))(x) == (-1.0 if x < 1 else 2 * x)
