@@ -141,14 +141,22 @@ def asks_numpy_for_true(x, y):
     return x if (np.float64(y) > 0) is True else y
 
 
-@pytest.mark.parametrize("f", [by_truth, asks_for_true])
+@pytest.mark.parametrize("f", [by_truth, by_truth_in_an_attribute, asks_for_true])
 def test_a_bool_of_python_is_true_itself(f):
     compiled = jit(f)
     for x, y in ((1.0, 2.0), (-1.0, 2.0), (1.0, -2.0), (-1.0, -2.0)):
         assert compiled(x, y) == f(x, y)
 
 
-@pytest.mark.parametrize("f", [by_truth_in_an_attribute, asks_numpy_for_true])
+def by_truth_in_one_of_two(x, y):
+    match {"u": x > 0, "p": y}:
+        case {"u": True, "p": u} | {"u": False, "q": u}:
+            return u
+        case _:
+            return x
+
+
+@pytest.mark.parametrize("f", [by_truth_in_one_of_two, asks_numpy_for_true])
 def test_a_traced_bool_is_not_asked_whether_it_is_true_itself(f):
     with pytest.raises(errors.ConcreteValueError, match="True"):
         jit(f)(1.0, 2.0)
