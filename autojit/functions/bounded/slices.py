@@ -247,11 +247,14 @@ def _part(x: Tracer, index: Any) -> _Part:
 
 
 def _read(storage: Tracer, part: _Part) -> Any:
-    found = storage
-    if any(item != slice(None) for item in part.basic):
-        found = storage[tuple(part.basic)]
-    for axis, run in part.runs.items():
-        found = view(found, Run(axis, *run))
+    found, basic = storage, [item for item in part.basic if item is not None]
+    if any(item != slice(None) for item in basic):
+        found = storage[tuple(basic)]
+    kept = [item for item in part.basic if item is None or isinstance(item, slice)]
+    for axis, run in part.runs.items():  # before there are new axes, which would copy the array
+        found = view(found, Run(axis - kept[:axis].count(None), *run))
+    if None in kept:
+        found = found[tuple(None if item is None else slice(None) for item in kept)]
     if not any(part.ranges):
         return found
     return Bounded(found, tuple(part.ranges), origin=(storage, part.key))

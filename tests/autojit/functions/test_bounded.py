@@ -329,3 +329,68 @@ def test_the_rewrite_of_the_message_works() -> None:
         return np.sort(np.where(np.arange(len(x)) < i, x, 0))
 
     np.testing.assert_allclose(jit(f)(X, 3), f(X, 3))
+
+
+NEW = np.newaxis
+WITH_NEW_AXES = {
+    "last": lambda x, i, j: x[:, i : i + 2, j : j + 3, NEW],
+    "first": lambda x, i, j: x[NEW, :, i : i + 2, j : j + 3],
+    "between": lambda x, i, j: x[i : i + 2, NEW, j : j + 3, 1],
+    "several": lambda x, i, j: x[NEW, i : i + 2, NEW, 2, j : j + 3, NEW],
+    "beside an integer": lambda x, i, j: x[i, NEW, j : j + 3],
+    "beside a step": lambda x, i, j: x[::2, NEW, i : i + 3 : 2, j : j + 2],
+    "beside a traced length": lambda x, i, j: x[: i + 1, NEW, j : j + 2],
+}
+
+
+@pytest.mark.parametrize("name", WITH_NEW_AXES)
+def test_new_axes_beside_traced_slices(name):
+    picked = WITH_NEW_AXES[name]
+
+    def total(x, i, j):
+        part = picked(x, i, j)
+        weights = np.arange(1.0, 1.0 + part.size).reshape(part.shape) if whole else 1.0
+        return np.sum(weights * part * part)
+
+    whole = "length" not in name
+    x = np.random.default_rng(0).standard_normal((4, 5, 6))
+    for i, j in ((0, 0), (1, 2), (2, 2)):
+        np.testing.assert_allclose(jit(total)(x, i, j), total(x, i, j))
+        if whole:
+            assert jit(picked)(x, i, j).shape == picked(x, i, j).shape
+        check = np.zeros_like(x)
+        part = picked(check, i, j)
+        weights = np.arange(1.0, 1.0 + part.size).reshape(part.shape) if whole else 1.0
+        part[...] = 2 * weights * picked(x, i, j)
+        np.testing.assert_allclose(jit(grad(total))(x, i, j), check)
+
+
+@pytest.mark.parametrize("name", ["last", "first", "between", "several", "beside a step"])
+def test_assignment_with_new_axes_beside_traced_slices(name):
+    picked = WITH_NEW_AXES[name]
+
+    def assigned(x, i, j, by_view):
+        x = x.copy()
+        part = picked(x, i, j)
+        if by_view:
+            part *= 3.0
+            part[...] += np.arange(1.0, 1.0 + part.size).reshape(part.shape)
+        return x
+
+    x = np.random.default_rng(0).standard_normal((4, 5, 6))
+    for i, j in ((0, 0), (1, 2)):
+        found = jit(assigned, static_argnums=3)(x, i, j, True)
+        np.testing.assert_allclose(found, assigned(x, i, j, True))
+
+
+def test_a_loop_over_windows_copies_only_the_windows():
+    def windows(x, w):
+        out = np.zeros((12, 12))
+        for i in range(12):
+            for j in range(12):
+                out[i, j] = np.sum(x[i : i + 2, j : j + 2, NEW] * w)
+        return out
+
+    x, w = np.ones((13, 13)), np.ones((2, 2, 3))
+    assert "f64[13,13,1]" not in str(autojit.trace(windows)(x, w))
+    np.testing.assert_allclose(jit(windows)(x, w), windows(x, w))
