@@ -79,6 +79,14 @@ def largest_error(found: list[Any], wanted: list[Any], rtol: float) -> float:
     return max(errors)
 
 
+def least_error(found: list[Any], wanted: list[Any]) -> float:
+    """The largest deviation of a version that may return arrays that it has changed too."""
+    if len(found) > len(wanted):
+        near = matching(found, wanted, lambda a, b: largest_error([a], [b], tolerance(wanted)))
+        found = [found[k] for k in near]
+    return largest_error(found, wanted, tolerance(wanted))
+
+
 def tolerance(results: list[Any]) -> float:
     return max(1e-3 if np.asarray(r).dtype.char in "fF" else RELATIVE for r in results)
 
@@ -260,7 +268,7 @@ def measure_numba(kernel: Kernel, wanted: list[Any], arguments: list[Any], at: l
         try:
             function = kernel.function(version, at)
             found, built = first(lambda function=function: function(*arguments))
-            error = largest_error(found, wanted, tolerance(wanted))
+            error = least_error(found, wanted)
             if error > 1:
                 failures.append(f"{version}: wrong by {error:.1e} tolerances")
                 continue
@@ -316,7 +324,7 @@ def measure_dace(
         call = dace_call(kernel, preset, arguments, at)
         found = call()
         built = time.perf_counter() - start
-        error = largest_error(found, wanted, tolerance(wanted))
+        error = least_error(found, wanted)
         say(dace="right" if error <= 1 else f"wrong by {error:.1e} tolerances", dace_first_s=built)
         say(dace_s=seconds(call))
     except Exception as failure:

@@ -207,8 +207,8 @@ def _check_names(x: Any, name: Any) -> None:
 
 _GLOBALS = (
     "A branch or a loop sets the global name `{name}` by `globals()`, and a traced value decides "
-    "whether or how often. Declare the name at the beginning of the function, and set it:\n"
-    "    global {name}"
+    "whether or how often. Return the value, and set the name where the function is called:\n"
+    "    y, {name} = f(x)                   # where f ends with: return y, {name}"
 )
 
 

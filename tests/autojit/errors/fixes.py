@@ -328,6 +328,11 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    rows, x, step = [], x * 1.0, 1.0\n    if x[0] > 0:\n        L0\n"
         "    L1\n    L2\n    return len(rows)\nassert g(x) == 1",
     ),
+    "capture/calls/items.py: y, … = f(x)": (
+        "@jit\ndef f(x):\n    if x > 1:\n        globals()['best'] = x\n    return x\nf(2.0)",
+        "@jit\ndef f(x):\n    best = 2 * x if x > 1 else 0.0\n    return x, best\nx = 2.0\nL0\n"
+        "assert best == 4.0",
+    ),
     "tracing/running/asked.py: steps = iter(list(steps))": (
         "@jit\ndef g(x):\n    steps, s = map(float, range(9)), 0.0\n    while s < x:\n"
         "        s = s + next(steps)\n    return s\ng(9.0)",
