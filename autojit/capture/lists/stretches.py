@@ -98,8 +98,15 @@ def concerns(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if ranges.TracedRange in map(type, args):
         return _is_hashable(f) and (f in _OF_RANGES or isinstance(owner, list))
     if any(own_iter(x) for x in args):
-        return _is_hashable(f) and f in _OF_ITERABLES
+        return _runs_through(f, args)
     return has_stretch(owner)
+
+
+def _runs_through(f: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a function of Python's takes the elements of its arguments, as `max` does of one."""
+    if not _is_hashable(f) or (f in (max, min) and len(args) > 1):
+        return False
+    return f in _OF_ITERABLES
 
 
 def _holds(x: Any) -> bool:
@@ -130,7 +137,7 @@ def answer(call: Call, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """Answer a call with such lists of a function that is not the user's."""
     if Stretch in map(type, args) or Stretch in map(type, kwargs.values()):
         return refused()  # from f(*xs)
-    if _is_hashable(f) and f in _OF_ITERABLES and any(own_iter(x) for x in args):
+    if _runs_through(f, args) and any(own_iter(x) for x in args):
         return call(f, *map(dicts.iterated, args), **kwargs)
     if any(isinstance(x, Lazy) or is_open(x) for x in args):
         return _of_lazy(call, f, args, kwargs)

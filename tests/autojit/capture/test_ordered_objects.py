@@ -45,6 +45,14 @@ def largest(kind, x):
     return m.v * 10 + m.n
 
 
+def largest_beside_a_list_of_traced_length(kind, x):
+    steps = []
+    while len(steps) < 3 and x > len(steps):
+        steps.append(x)
+    m = max(kind(x, 1), kind(1.2, 2))
+    return m.v * 10 + m.n + sum(steps)
+
+
 def smallest_of_a_list(kind, x):
     m = min([kind(x, 1), kind(1.2, 2), kind(0.7, 3)])
     m.v = m.v * 2
@@ -78,7 +86,15 @@ def by_a_loop(kind, x):
 @pytest.mark.parametrize("kind", [ByLess, ByGreater, Iterable, Record])
 @pytest.mark.parametrize(
     "f",
-    [largest, smallest_of_a_list, in_order, in_reverse_order, pairs_by_an_object, by_a_loop],
+    [
+        largest,
+        largest_beside_a_list_of_traced_length,
+        smallest_of_a_list,
+        in_order,
+        in_reverse_order,
+        pairs_by_an_object,
+        by_a_loop,
+    ],
 )
 def test_values_and_gradients(f: Callable[..., Any], kind: Any) -> None:
     def of(x):
