@@ -62,9 +62,19 @@ def left(it: Any, go_on: Callable[[], Any] | None) -> None:
     held = None if go_on is None else go_on()
     is_unknown = unknown(held) is not None
     if is_unknown:
-        lose(it)
+        _lose_all(it)
     if isinstance(it, Parts) and (held is None or is_unknown or truth(held)):
         it.end()
+
+
+def _lose_all(it: Any) -> None:
+    """Note that an iterator may be anywhere, and those that it runs through."""
+    if not is_iterator(it):
+        return
+    lose(it)
+    parts = it.parts if isinstance(it, Parts) else ()
+    for part in it.__reduce__()[1] if type(it) in (zip, enumerate) else parts:
+        _lose_all(part)
 
 
 def is_finite(it: Any) -> bool:

@@ -17,7 +17,6 @@ format such as ``":.3f"``, or a format such as ``"%.3f"``.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -93,42 +92,6 @@ def written(value: Any, how: str) -> str:
     if how == "!s":
         return str(value)
     return format(value, how[1:]) if how[0] == ":" else how % (value,)
-
-
-class Own(str):
-    """The name of the class of a user's exception, with the class. In another process, and in a
-    program that is read from text, the class may be missing: then the exception is of its base
-    class, and begins with the name."""
-
-    __slots__ = ("kind",)
-    kind: type[Exception] | None
-
-    @classmethod
-    def of(cls, kind: type[Exception] | None, name: str) -> Own:
-        made = cls(name)
-        made.kind = kind
-        return made
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Own and str(self) == str(other) and self.kind is other.kind
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((str(self), self.kind))
-
-    def __reduce__(self) -> Any:
-        return Own.of, (self.kind if is_global(self.kind) else None, str(self))
-
-
-def is_global(thing: Any) -> bool:
-    """Whether an object's module, other than a script, has it under its name."""
-    module = getattr(thing, "__module__", "__main__")
-    found: Any = sys.modules.get(module) if module != "__main__" else None
-    for part in getattr(thing, "__qualname__", "").split("."):
-        found = getattr(found, part, None)
-    return found is thing is not None
 
 
 def made_of(form: Form, values: Sequence[Any]) -> Exception | None:

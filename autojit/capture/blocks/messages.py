@@ -23,8 +23,9 @@ from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.checks import reported
 from autojit.ir.regions.switch import switch
 from autojit.protocols.lifting import tracer
-from autojit.session.messages import OUTSIDE, Form, Own, marked, split, unmarked
+from autojit.session.messages import OUTSIDE, Form, marked, split, unmarked
 from autojit.staging.bodies import merged
+from autojit.staging.pickling import global_name
 from autojit.tracing.context import Trace, active_traces, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.running.raised import leaves_of
@@ -91,6 +92,33 @@ def _kind(error: Exception) -> Any:
 
 
 # -- forms --------------------------------------------------------------------------------
+
+
+class Own(str):
+    """The name of the class of a user's exception, with the class. In another process, and in a
+    program that is read from text, the class may be missing: then the exception is of its base
+    class, and begins with the name."""
+
+    __slots__ = ("kind",)
+    kind: type[Exception] | None
+
+    @classmethod
+    def of(cls, kind: type[Exception] | None, name: str) -> Own:
+        made = cls(name)
+        made.kind = kind
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Own and str(self) == str(other) and self.kind is other.kind
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.kind))
+
+    def __reduce__(self) -> Any:
+        return Own.of, (self.kind if global_name(self.kind) else None, str(self))
 
 
 class _Values:

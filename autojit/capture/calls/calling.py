@@ -64,11 +64,11 @@ _METHOD_OF_C = types.MethodWrapperType
 
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
+    _note_asked(f, (*args, *kwargs.values()))
     if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
         return stretches.watching(stretches.answer(_caller(converted), f, args, kwargs))
     if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
         return dicts.answer(_caller(converted), f, args, kwargs)
-    _note_asked(f, args)
     found = ANSWERS.get(id(f))
     if type(f) is OneOf or (
         type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
@@ -92,7 +92,7 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
 
 
 #: Functions that ask no iterator for its elements; `next` notes it itself.
-_ASKS_NOT = frozenset(map(id, (isinstance, type, id, hasattr, callable, repr, next)))
+_ASKS_NOT = frozenset(map(id, (isinstance, type, id, hasattr, callable, repr, print, next)))
 
 
 def _note_asked(f: Any, args: tuple[Any, ...]) -> None:

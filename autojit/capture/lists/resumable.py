@@ -113,7 +113,7 @@ class generator(Lazy):
         return self.has_ended()
 
     def _continue(self, place: Any, sent: Any) -> None:
-        if place == PASSED:
+        if place == PASSED or is_lost(self):
             refuse_again()
         if place == ENDED:
             return
@@ -194,6 +194,8 @@ class generator(Lazy):
     def push(self, consume: Callable[[Any], Any], *, stops: bool = False) -> None:
         """Call ``consume`` with each element, until it returns True. With ``stops`` it may do so,
         and somebody may ask for more elements then."""
+        if is_lost(self):
+            refuse_again()
         handing_on = hooks.handing_on(self.function) if self.place is START else None
         if handing_on is None or stops:
             hooks.called(library.drained, (self, consume), {})

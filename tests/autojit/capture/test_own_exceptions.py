@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, parse, trace, value_and_grad, vmap
-from autojit.session.messages import Own
+from autojit.capture.blocks.messages import Own
 
 
 class NotConverged(ArithmeticError):

@@ -39,6 +39,7 @@ ITERATORS: dict[str, Callable[[], Any]] = {
     "zip": lambda: zip(range(1, 9), range(9), strict=False),
     "enumerate": lambda: enumerate([4.0, 5.0, 6.0, 7.0, 8.0, 9.0]),
     "dict": lambda: iter({k: float(k) for k in range(1, 9)}.items()),
+    "keys": lambda: iter({k: 0 for k in range(1, 9)}),
     "iter": lambda: iter([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
 }
 
@@ -105,9 +106,27 @@ def a_second_loop(x, it):
     return s
 
 
+def under_enumerate(x, it):
+    s = 0.0
+    for _, v in enumerate(it):
+        s = s + number(v)
+        if s > x:
+            break
+    return s + 10 * number(next(it))
+
+
+def under_zip(x, it):
+    s = 0.0
+    for v, _ in zip(it, range(20), strict=False):
+        s = s + number(v)
+        if s > x:
+            break
+    return s + 10 * number(next(it))
+
+
 USES = [
     in_a_loop, in_a_branch, in_a_call_in_a_branch, as_a_list_in_a_branch, unpacked_in_a_branch,
-    after_a_loop, a_second_loop,
+    after_a_loop, a_second_loop, under_enumerate, under_zip,
 ]  # fmt: skip
 
 
