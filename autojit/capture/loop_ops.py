@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.capture.state.aliases import note_kinds, relate_all, results_of
+from autojit.capture.state.aliases import relate_all, results_of
 from autojit.capture.state.heap import also_reached
 from autojit.capture.state.kinds import given
 from autojit.capture.state.maybe import Maybe
@@ -26,6 +26,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, lt
 from autojit.ir.passes.reroll.bodies import as_arrays
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
+from autojit.protocols.kinds import note_kinds
 from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
@@ -83,7 +84,8 @@ def emit(captured: Captured) -> None:
     tracers = results_of(results[: len(types)], types, [ends])
     if not (isinstance(loop.length, int) and loop.length):
         unchanged = [leaf for c in captured.carries for leaf in tree_of(c.first).arrays]
-        note_kinds(tracers, [unchanged, ends])
+        for x, *ways in zip(tracers, unchanged, ends, strict=False):
+            note_kinds(x, ways)
     slots: dict[Slot, Tracer] = {}
     pairs: list[tuple[Key, Any]] = []
     always, start = set[Any](), 0

@@ -15,6 +15,7 @@ from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Place
 from autojit.capture.state.holders import contents, is_same_content
 from autojit.capture.state.kept import thawed
+from autojit.capture.state.kinds import seen_type
 from autojit.capture.state.one_of import holds_one_of
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
 from autojit.capture.state.resized import Resized
@@ -35,7 +36,7 @@ from autojit.capture.state.state import (
 )  # fmt: skip
 from autojit.errors import AutojitError
 from autojit.session.frames import is_defect
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import keep, lose
 from autojit.tracing.blocks import stands_for
 from autojit.tracing.created_arrays import FreshArray, bare
@@ -86,7 +87,7 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
         live, value = name in loop.access.site.live_in, hooks.as_state(value)
         if live and not any(containers(value)) and is_state(value):
             tree = tree_of(value)
-            types = [leaf_type(leaf) for leaf in tree.arrays]
+            types = [seen_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
     rounds = Rounds()
     known = Known(carries, rounds.begin(loop))

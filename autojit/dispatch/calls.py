@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,19 @@ class NativeCalls:
             if result is not None:
                 return result if rebuild is None else rebuild(result)
         return MISS
+
+
+def telling(native: Callable[..., Any], kinds: Mapping[int, bool]) -> Callable[..., Any]:
+    """A native function that also misses unless the arguments at these places are arrays or scalars
+    as ``kinds`` says: native code alone takes either."""
+
+    def call(*leaves: Any) -> Any:
+        for place, is_array in kinds.items():
+            if place < len(leaves) and isinstance(leaves[place], np.ndarray) is not is_array:
+                return None
+        return native(*leaves)
+
+    return call
 
 
 def _plain_dicts(structure: Any) -> list[Path] | None:

@@ -32,7 +32,7 @@ from autojit.staging.execute import (
 )
 from autojit.staging.failing_lines import FAILURES, is_of_code, with_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
-from autojit.staging.trace_function import Traced, trace_function
+from autojit.staging.trace_function import Traced, note_tells_scalars, trace_function
 from autojit.staging.transformed import Binding, P, R, look_like
 from autojit.tracing.context import require
 from autojit.tracing.hooks import hooks
@@ -44,7 +44,7 @@ from .inspected import Inspected
 from .once import count_trace, watching_state
 from .outside import Outside
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import Specialization, types_of, verifiable
+from .specialization import Key, Specialization, types_of, verifiable
 from .static import StaticArguments, StaticCalls, caller, exact
 
 _NO_STATIC = exact(())
@@ -199,6 +199,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         inside = any(map(is_tracer, (*leaves, *program.captured)))
         if inside:
             require(self._requests())
+            note_tells_scalars(found.traced)
         if inside or settings.interpret:
             return found.traced.result(apply(program, leaves), is_traced=inside)
         with target_errors():
@@ -236,11 +237,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
             if found.native is not None and not state.watchers:
-                given = [
-                    array if weak is None else leaf
-                    for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
-                ]
-                made = found.native(*given)
+                made = found.native(*found.given(arrays))
                 if made is not None:
                     self._release(found)  # later signatures may have taken its place
                     return (made,) if found.traced.structure.is_leaf() else made
@@ -295,6 +292,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
             more = {"explain": explain_late(program)}
         with seldom_collected():
             native = code.direct(found.weak, program.captured, as_tuple=not bare, **more)
+            native = found.checked(native)
         with self._lock:
             if found.ready:
                 return  # another thread was faster
@@ -330,20 +328,20 @@ class CompiledFunction(Inspected, Binding[P, R]):
         asked = self._requests()
         if any(map(is_on_card, leaves)):
             asked += placed(leaves, pytrees.call_paths(*dynamic))
-        key = (exact(static), structure, types, chosen(asked))
+        key = Key(exact(static), structure, types, chosen(asked))
         with self._lock:
-            found = self._specializations.get(key)
+            found = key.find(self._specializations)
             if found is not None:
                 self._hits += 1
                 return leaves, found
-            known = list(self._specializations.items())
-            found = next((each for k, each in known if k[:3] == key[:3]), None)
+            found = key.find_elsewhere(self._specializations)
             if found is not None:  # the same program elsewhere
                 device = chosen([*asked, *found.traced.program.devices]) or CPU
                 made = Specialization(found.signature, found.traced, device)
                 made.traced_in, made.held = found.traced_in, set(found.held)
+                key = key.settled(found.traced)
                 return leaves, self._specializations.setdefault(key, made)
-            earlier = [each.signature for _, each in known]
+            earlier = [each.signature for each in self._specializations.values()]
         signature = Signature(static, structure, types, tuple(pytrees.call_paths(*dynamic)))
         check_allowed(self, _name(self.function), signature, earlier)
 
@@ -359,6 +357,8 @@ class CompiledFunction(Inspected, Binding[P, R]):
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace(lambda: signature.paths)
         device = chosen([*asked, *traced.program.devices]) or CPU
+        key = key.settled(traced)
+        signature = signature._replace(leaves=key.types)
         found = Specialization(signature, traced, device)
         found.traced_in = perf_counter() - began
         found.held.update(["gradients"] if self.check is not None else [])
@@ -375,7 +375,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         """Take over signatures that another process traced."""
         for signature, traced in programs:
             asked = chosen(self._requests())
-            key = (exact(signature.static), signature.structure, signature.leaves, asked)
+            key = Key(exact(signature.static), signature.structure, signature.leaves, asked)
             device = chosen([*self._requests(), *traced.program.devices]) or CPU
             self._specializations.setdefault(key, Specialization(signature, traced, device))
 

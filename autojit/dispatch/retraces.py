@@ -52,6 +52,11 @@ NUMBER = (
     "its own dtype. Always pass the same of the two:\n"
     "    f(float(x))                                # or np.float64(x)"
 )
+BOXED = (
+    "The function tests for the difference between an array without axes and a scalar. Always pass "
+    "the same of the two:\n"
+    "    f(x[()])                                   # the scalar in x; the array: np.asarray(x)"
+)
 STATIC = (
     "The function is compiled separately for each value of a static argument. A number that is "
     "only used in computations need not be static:\n"
@@ -92,12 +97,16 @@ def _leaves(old: Signature, new: Signature) -> list[Difference]:
 def _words(leaf: LeafType | None) -> str:
     if leaf is None:
         return "not there"
+    if leaf.boxed:
+        return f"an array {leaf.type}"
     return str(leaf.type) if leaf.weak is None else f"a Python {leaf.weak.__name__}"
 
 
 def _fix(old: LeafType, new: LeafType) -> str:
     if old.weak is not new.weak:
         return NUMBER
+    if old.boxed is not new.boxed:
+        return BOXED
     return DTYPE if old.type.shape == new.type.shape else SHAPE
 
 

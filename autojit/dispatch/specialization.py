@@ -16,10 +16,10 @@ from autojit.session.background import Job
 from autojit.session.devices import CPU, is_on_card
 from autojit.session.watching import span, state
 from autojit.staging import pytrees
-from autojit.staging.trace_function import LeafType, Traced, check_dtypes, leaf_type
+from autojit.staging.trace_function import LeafType, Traced, argument_type, check_dtypes
 from autojit.tracing.hooks import hooks
 
-from .calls import NativeCalls
+from .calls import NativeCalls, telling
 from .layouts import MOST, Orders, orders_of
 from .outside import Outside
 from .retraces import Signature
@@ -48,10 +48,43 @@ def types_of(leaves: Sequence[Any], dynamic: Any) -> tuple[LeafType, ...]:
             for each, path in zip(leaves, pytrees.call_paths(*dynamic), strict=True):
                 pytrees.check_argument(each, path, "jit(f, static_argnums=...)")
     try:
-        return tuple(map(leaf_type, leaves))
+        return tuple(map(argument_type, leaves))
     except MissingDtypeError:
         check_dtypes(leaves, pytrees.call_paths(*dynamic))
         raise
+
+
+class Key(NamedTuple):
+    """The facts by which a specialization is found."""
+
+    static: Any
+    structure: Any
+    types: tuple[LeafType, ...]
+    device: str | None
+
+    @property
+    def plain(self) -> Key:
+        """The same for functions that do not tell arrays without axes from scalars."""
+        if not any(leaf.boxed for leaf in self.types):
+            return self
+        return self._replace(types=tuple([leaf._replace(kinds=frozenset()) for leaf in self.types]))
+
+    def settled(self, traced: Traced) -> Key:
+        """The key of a trace for this one."""
+        return self if traced.tells_scalars else self.plain
+
+    def find(self, known: dict[Any, Specialization]) -> Specialization | None:
+        """The specialization for it, if there is one."""
+        found = known.get(self.plain)
+        if found is None or found.traced.tells_scalars:
+            found = known.get(self)
+        return found
+
+    def find_elsewhere(self, known: dict[Any, Specialization]) -> Specialization | None:
+        """One for the same types on another device."""
+        devices = dict.fromkeys(key.device for key in known)
+        found = (self._replace(device=device).find(known) for device in devices)
+        return next((each for each in found if each is not None), None)
 
 
 class Specialization:
@@ -149,7 +182,7 @@ class Specialization:
         """The leaves in the form GPU code takes: arrays on the GPU are unchanged."""
         return [
             leaf if is_on_card(leaf) or weak in (int, float) else in_dtype(leaf, type.dtype)
-            for leaf, (type, weak) in zip(leaves, self.signature.leaves, strict=True)
+            for leaf, (type, weak, _) in zip(leaves, self.signature.leaves, strict=True)
         ]
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
@@ -158,10 +191,32 @@ class Specialization:
         with span("arguments", self.traced.program.name):
             return [
                 canonical(in_dtype(leaf, type.dtype), type.dtype) if order is None else leaf
-                for leaf, (type, _), order in zip(
+                for leaf, (type, *_), order in zip(
                     leaves, self.signature.leaves, orders, strict=True
                 )
             ]
+
+    def given(self, arrays: Sequence[Any]) -> list[Any]:
+        """The arguments in the form that native code takes, from their arrays."""
+        tells = self.traced.tells_scalars
+        return [
+            weak(np.asarray(array).item()) if weak is not None
+            else np.asarray(array)[()] if tells and not type.shape and not kinds
+            else array
+            for array, (type, weak, kinds) in zip(arrays, self.signature.leaves, strict=False)
+        ]  # fmt: skip
+
+    def checked(self, native: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """Native code that reports a difference between an array without axes and a scalar, if the
+        function tells them apart."""
+        kinds = {
+            i: leaf.boxed
+            for i, leaf in enumerate(self.signature.leaves)
+            if not leaf.type.shape and leaf.weak is None
+        }
+        if native is None or not self.traced.tells_scalars or not kinds:
+            return native
+        return telling(native, kinds)
 
     def placed(self, arrays: Sequence[Any]) -> list[Any]:
         """Arrays of the arguments, in the orders that the code takes."""
@@ -208,11 +263,7 @@ def verifiable(code: Any, found: Specialization) -> Callable[[Sequence[Any]], Se
     native, bare = found.native, found.traced.structure.is_leaf()
 
     def call(arrays: Sequence[Any]) -> Sequence[Any]:
-        given = [
-            array if weak is None else weak(np.asarray(array).item())
-            for array, weak in zip(found.placed(arrays), found.weak, strict=False)
-        ]
-        result = None if native is None else native(*given)
+        result = None if native is None else native(*found.given(found.placed(arrays)))
         if result is None:
             return list(code.call(arrays))
         return [result] if bare else list(result)

@@ -10,7 +10,7 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.halves import kind_of
 from autojit.ir.ops.arithmetic import make_complex
-from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
+from autojit.protocols.lifting import as_tracer, as_value, boxed, shape_of, tracer, view
 from autojit.protocols.registry import any_bounded, implements
 from autojit.tracing.created_arrays import bare, fresh
 from autojit.tracing.hooks import hooks
@@ -39,7 +39,8 @@ def getitem(x: Tracer, index: Any) -> Tracer:
     picked = selection(index, x)
     if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is not a view
         return tracer(picked.read(as_value(x)))
-    return view(x, picked)
+    part = view(x, picked)
+    return boxed(part) if has_ellipsis(index) else part
 
 
 def truth_of(index: Any) -> bool | None:

@@ -16,7 +16,15 @@ from autojit.ir.ops.arithmetic import imag as imag_op
 from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.shear import windows
-from autojit.protocols.lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
+from autojit.protocols.lifting import (
+    as_tracer,
+    as_value,
+    boxed,
+    perhaps_view,
+    shape_of,
+    tracer,
+    view,
+)
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.source import user_source
@@ -35,7 +43,9 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None)
         return transpose(reshape(transpose(a), sizes[::-1]))
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     new = shapes.resolve_reshape(a.shape, sizes)
-    return a if new == a.shape else _reshaped(a, new, a.ordered or _splits(a.shape, new))
+    if new == a.shape:
+        return a if a.weak is None else boxed(a)
+    return _reshaped(a, new, a.ordered or _splits(a.shape, new))
 
 
 def _reshaped(a: Tracer, new: shapes.Shape, is_view: bool) -> Tracer:
@@ -317,12 +327,18 @@ def real(val: Any) -> Tracer:
     val = as_tracer(val)
     if val.dtype.kind != "c":
         return val
+    if val.weak is not None:
+        return tracer(real_op(as_value(val)), float)
     return view(val, Mapped(real_op, lambda x, part: make_complex(part, imag_op(x))))
 
 
 @implements(np.imag)
 def imag(val: Any) -> Tracer:
     val = as_tracer(val)
+    if val.weak is not None:
+        made = as_value(val)
+        is_complex = val.weak is complex
+        return tracer(imag_op(made), float) if is_complex else tracer(full(0, made.type), val.weak)
     if val.dtype.kind == "c":
         return view(val, Mapped(imag_op, lambda x, part: make_complex(real_op(x), part)))
     return view(val, Mapped(lambda x: full(0, x.type)))

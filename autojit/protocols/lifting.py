@@ -35,6 +35,29 @@ def tracer(value: Value, weak: type | None = None) -> Tracer:
     return Tracer(value, trace, weak)
 
 
+def boxed(x: Tracer) -> Tracer:
+    """A value of a function from which NumPy returns an array even without axes."""
+    if x.shape or not x.is_scalar:
+        return x
+    made = tracer(as_value(x))
+    made.boxed = True
+    return made
+
+
+def as_scalars(result: Any) -> Any:
+    """The result of a function that returns scalars, not arrays without axes, also in a tuple."""
+    if isinstance(result, Tracer):
+        return result if result.shape or result.is_scalar else tracer(as_value(result))
+    if isinstance(result, np.ndarray):
+        return result if result.shape else result[()]
+    if not isinstance(result, tuple):
+        return result
+    found = [as_scalars(x) for x in result]
+    if all(a is b for a, b in zip(found, result, strict=True)):
+        return result
+    return result._make(found) if hasattr(result, "_make") else tuple(found)
+
+
 def python_bool(found: Any) -> Any:
     """A bool as Python's. NumPy returns such a bool for questions about whole arrays."""
     return tracer(as_value(found), bool) if isinstance(found, Tracer) else bool(found)
@@ -48,6 +71,8 @@ def view(base: Tracer, how: View) -> Tracer:
     if not base.is_scalar:  # NumPy makes a new array from a scalar
         result.base, result.how, result.seen = base, how, base.value
         base.viewed = True
+    elif base.weak is not None:  # which is made an array first
+        result.boxed = True
     return result
 
 

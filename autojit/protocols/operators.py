@@ -14,6 +14,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
+from .kinds import note_operator
 from .lifting import as_value, by_values, may_be_none, to_dtype, tracer, weak_type
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
@@ -23,6 +24,12 @@ from .ufuncs import KINDS_OF_NUMBERS, ORDERED, apply, call_ufunc, weak_as
 
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """Apply a Python operator: like its ufunc, but Python numbers stay weak among themselves."""
+    result = _applied(ufunc, left, right)
+    note_operator(result, ufunc, (left, right))
+    return result
+
+
+def _applied(ufunc: Any, left: Any, right: Any) -> Any:
     if not (_is_operand(left) and _is_operand(right)):
         left, right = _operands(ufunc, left, right)
         if not (_is_operand(left) and _is_operand(right)):
@@ -138,10 +145,11 @@ def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
     if x.is_bounded:
         return hooks.bounded_operator(ufunc, x)
-    x = _as_integer(x)
-    if x.weak is int and ufunc in EXACT:
-        return EXACT[ufunc](x)
-    return weak_as(x, ufunc(x))
+    whole = _as_integer(x)
+    is_exact = whole.weak is int and ufunc in EXACT
+    result = EXACT[ufunc](whole) if is_exact else weak_as(whole, ufunc(whole))
+    note_operator(result, ufunc, (x,))
+    return result
 
 
 def _is_integer(x: Any) -> bool:

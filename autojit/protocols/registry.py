@@ -22,6 +22,8 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .kinds import are_noted, note_call
+from .lifting import as_scalars, boxed
 from .way_out import offer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +42,23 @@ KNOWN: dict[Any, tuple[tuple[int, str], ...]] = {}
 
 #: NumPy function -> position of its parameter ``out``, or None if it is given by name only.
 OUT: dict[Any, int | None] = {}
+
+
+#: NumPy functions that return an array even where it has no axes. Others return a scalar then,
+#: except `VIEWS`, whose implementations return the same of the two as NumPy.
+ARRAYS = frozenset(
+    {np.apply_along_axis, np.broadcast_to, np.cov, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.i0,
+     np.isin, np.linalg.tensordot, np.pad, np.piecewise, np.real_if_close, np.resize, np.roll,
+     np.select, np.tensordot, np.where}
+)  # fmt: skip
+VIEWS = frozenset(
+    {np.astype, np.broadcast_arrays, np.copy, np.diff, np.full_like, np.imag, np.linalg.diagonal,
+     np.linalg.matrix_transpose, np.matrix_transpose, np.moveaxis, np.real, np.reshape, np.rollaxis,
+     np.squeeze, np.swapaxes, np.transpose}
+)  # fmt: skip
+_QUANTILES = frozenset(
+    {np.median, np.nanmedian, np.nanpercentile, np.nanquantile, np.percentile, np.quantile}
+)
 
 
 def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]:
@@ -81,12 +100,26 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     if parameters is not None:
         args, kwargs = with_known(_name_of(function), parameters, args, kwargs)
     try:
-        return implementation(*bare(args), **bare(kwargs))
+        result = implementation(*bare(args), **bare(kwargs))
     except UncoveredFunctionError as error:
         offer(error, function, args, kwargs)
         raise
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+    if result.__class__ is Tracer and result.own.type.shape:
+        return result
+    result = _as_numpys(function, result, kwargs)
+    if are_noted(args):
+        note_call(result, function, args, kwargs)
+    return result
+
+
+def _as_numpys(function: Any, result: Any, kwargs: Any) -> Any:
+    """The result with arrays without axes, or scalars, where NumPy's has them."""
+    if function in VIEWS:
+        return result
+    is_array = function in ARRAYS or (function in _QUANTILES and kwargs.get("keepdims") is True)
+    return boxed(result) if is_array and isinstance(result, Tracer) else as_scalars(result)
 
 
 def without_out(position: int | None, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:

@@ -24,7 +24,9 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .composites import COMPOSITES
+from .kinds import are_noted, note_call
 from .lifting import (
+    as_scalars,
     as_value,
     common_shape_of,
     dtype_of,
@@ -65,7 +67,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if any_bounded(inputs):
         return _of_bounded(ufunc, method, inputs, kwargs)
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
-        return apply(ufunc, bare(inputs))
+        return _elementwise(ufunc, bare(inputs))
     out = kwargs.get("out")
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
@@ -83,8 +85,16 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         raise offer(uncovered(f"{name_of(ufunc)}.{method}"), getattr(ufunc, method), inputs, kwargs)
     dtype = _asked_dtype(ufunc, **kwargs)
     if ufunc.nout > 1:
-        return _several_results(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+        found = _several_results(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+        return as_scalars(found)
     return apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+
+
+def _elementwise(ufunc: Any, inputs: tuple[Any, ...]) -> Tracer:
+    result = apply(ufunc, inputs)
+    if not result.own.type.shape and are_noted(inputs):
+        note_call(result, ufunc, inputs, {})
+    return result
 
 
 def _of_bounded(ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
@@ -117,7 +127,7 @@ def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dic
         "reduceat": hooks.reduce_at,
     }
     try:
-        return answers[method](ufunc, *inputs, **kwargs)
+        return as_scalars(answers[method](ufunc, *inputs, **kwargs))
     except TypeMismatch as error:
         words = f"{name_of(ufunc)}.{method}: {error}"
         raise ShapeError(with_place(words, user_source())) from None

@@ -22,6 +22,7 @@ from autojit.errors import (
     UncoveredFunctionError,
     with_place,
 )
+from autojit.protocols.lifting import as_scalars
 from autojit.protocols.lists import takes_arrays
 from autojit.protocols.way_out import offer, their_refusal
 from autojit.session.tracebacks import is_from_user
@@ -64,7 +65,7 @@ def answers(
 
         def answered(*args: Any, **kwargs: Any) -> Any:
             try:
-                return traced(*args, **_without_defaults(name, function, kwargs))
+                return as_scalars(traced(*args, **_without_defaults(name, function, kwargs)))
             except TypeMismatch as error:
                 raise ShapeError(with_place(f"{name}: {error}", user_source())) from None
             except UncoveredFunctionError as error:

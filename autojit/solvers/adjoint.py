@@ -118,8 +118,9 @@ class _Closed:
         real = np.empty(0, problem.y0.dtype).real.dtype
         time = leaf_type(problem.t0).type.with_dtype(real)
         self.program: Program = trace_flat(
-            lambda t, y: [problem.slope(t, y)], [time, problem.y0.type], [None, None], "slope"
-        )
+            lambda t, y: [problem.slope(t, y)], [time, problem.y0.type], [None] * 2, [False] * 2,
+            "slope",
+        )  # fmt: skip
         self.is_parameter = [is_tracer(c) and c.type.is_inexact for c in self.program.captured]
         pairs = zip(self.program.captured, self.is_parameter, strict=True)
         self.parameters = [c for c, chosen in pairs if chosen]

@@ -41,7 +41,7 @@ class _Unknown:
             pytrees.check_argument(leaf, path, f"{of}, with settings in closures")
         # A Python number counts as an array: it keeps its dtype.
         self.types = [LeafType(leaf_type(leaf).type, None) for leaf in self.leaves]
-        for (type, _), path in zip(self.types, self.paths, strict=True):
+        for (type, *_), path in zip(self.types, self.paths, strict=True):
             if not type.is_inexact:
                 raise DtypeError(
                     with_place(

@@ -25,7 +25,7 @@ from . import pytrees
 from .containers import watched
 from .execute import apply
 from .numba_functions import python_function
-from .trace_function import LeafType, leaf_type
+from .trace_function import LeafType, columns_of, leaf_type
 from .unrolled import without_long_stretches
 
 
@@ -78,8 +78,8 @@ def trace_body(
         return [_converted(r, d) for r, d in zip(results, dtypes, strict=True)]
 
     name = name_of(function)
-    types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths, given)
+    name = name if name.isidentifier() else "f"
+    program = trace_flat(flat, *columns_of(leaves), name, paths, given)
     require(program.devices)
     program = without_long_stretches(program, is_body=True)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
@@ -113,7 +113,7 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
         return results
 
     kinds = [leaf_type(leaf) for leaf in leaves]
-    program = trace_flat(flat, [t for t, _ in kinds], [w for _, w in kinds], "main")
+    program = trace_flat(flat, *columns_of(kinds), "main")
     return pytrees.unflatten(body, apply(program, leaves))
 
 

@@ -18,7 +18,7 @@ from . import pytrees
 from .execute import target_errors
 from .settings import need_function
 from .shown import Text
-from .trace_function import Traced, leaf_type, trace_function
+from .trace_function import Traced, argument_type, trace_function
 from .transformed import Transformed
 
 TARGETS = ("numpy", "numba", "c")
@@ -84,7 +84,7 @@ def _traced(f: Callable[..., Any], args: tuple[Any, ...]) -> Traced:
     def call(function: Callable[..., Any], values: Any) -> Any:
         return function(*pytrees.arguments(structure, values))
 
-    types = [leaf_type(leaf) for leaf in leaves]
+    types = [argument_type(leaf) for leaf in leaves]
     return trace_function(f, types, call, lambda: pytrees.call_paths(args, {}))
 
 

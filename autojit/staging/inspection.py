@@ -15,7 +15,7 @@ from . import pytrees
 from .execute import executable, target_errors
 from .settings import TWICE, need_function
 from .shown import Shown, Text
-from .trace_function import leaf_type, trace_function
+from .trace_function import argument_type, trace_function
 from .transformed import P
 
 #: The stages of a compilation, in order.
@@ -59,7 +59,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
 
         for leaf, path in zip(leaves, pytrees.call_paths(args, kwargs), strict=True):
             pytrees.check_argument(leaf, path, "autojit.trace(lambda x: f(x, setting))(x)")
-        types = [leaf_type(leaf) for leaf in leaves]
+        types = [argument_type(leaf) for leaf in leaves]
         return trace_function(f, types, call, lambda: pytrees.call_paths(args, kwargs)).program
 
     return traced

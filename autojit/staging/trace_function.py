@@ -35,6 +35,8 @@ class Traced(NamedTuple):
     constructs: frozenset[tuple[str, Any]] = frozenset()
     #: Whether the structure or the shapes of the result depend on traced values.
     varies: bool = False
+    #: Whether the function tells arrays without axes from scalars (see ``LeafType.boxed``).
+    tells_scalars: bool = False
 
     def result(self, arrays: Sequence[Any], *, is_traced: bool = False) -> Any:
         """The function's result, made of those of the program."""
@@ -43,11 +45,43 @@ class Traced(NamedTuple):
         return pytrees.unflatten(self.structure, arrays)
 
 
+def note_tells_scalars(used: Traced) -> None:
+    """Note in the active trace, which calls a function traced before, whether that tells arrays
+    without axes from scalars."""
+    trace = current_trace()
+    if trace is not None and used.tells_scalars:
+        trace.tells_scalars[0] = True
+
+
 class LeafType(NamedTuple):
-    """The type of a leaf, and Python's type if it is a Python number."""
+    """The type of a leaf, and Python's type if it is a Python number. ``kinds`` are the types that
+    the user may see, unless that is Python's or the dtype's: ``np.ndarray`` for an array without
+    axes, or several for a number whose type depends on the way."""
 
     type: Type
     weak: Any
+    kinds: frozenset[Any] = frozenset()
+
+    @property
+    def boxed(self) -> bool:
+        """Whether it is, or may be, an array without axes rather than a scalar."""
+        return np.ndarray in self.kinds
+
+    @property
+    def seen(self) -> frozenset[Any]:
+        """The types that the user may see."""
+        return self.kinds or frozenset({self.weak or self.type.dtype.type})
+
+    def seen_as(self, kinds: frozenset[Any]) -> LeafType:
+        """The same type, seen by the user as one of these."""
+        usual = LeafType(self.type, self.weak)
+        is_usual = self.type.shape or kinds == usual.seen
+        return usual if is_usual else usual._replace(kinds=kinds)
+
+
+def columns_of(leaves: Sequence[LeafType]) -> tuple[list[Type], list[Any], list[bool]]:
+    """The types of leaves, their Python types, and which are arrays without axes."""
+    return [x.type for x in leaves], [x.weak for x in leaves], [x.boxed for x in leaves]
 
 
 def leaf_type(leaf: Any) -> LeafType:
@@ -65,6 +99,19 @@ def leaf_type(leaf: Any) -> LeafType:
     dtype = PYTHON_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)
     return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
+
+
+def argument_type(leaf: Any) -> LeafType:
+    """The same for an argument of a function of the user's, which may tell an array without axes
+    from a scalar."""
+    found = leaf_type(leaf)
+    if found.type.shape or found.weak:
+        return found
+    is_array = not leaf.is_number if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)
+    return found._replace(kinds=_ARRAY) if is_array else found
+
+
+_ARRAY = frozenset({np.ndarray})
 
 
 #: Code that converts unsupported dtypes to supported ones, by kind.
@@ -113,10 +160,10 @@ def trace_function(
     shown, name = name, name if name.isidentifier() else "main"
     structure: Any = None
     constructs: set[tuple[str, Any]] = set()
-    has_arrays = varies = False
+    has_arrays = varies = tells_scalars = False
 
     def flat(*tracers: Tracer) -> list[Any]:
-        nonlocal structure, has_arrays, varies
+        nonlocal structure, has_arrays, varies, tells_scalars
         twin = hooks.converted(python_function(function))
         trace = current_trace()
         try:
@@ -133,13 +180,13 @@ def trace_function(
         varies = may_vary and hooks.varies(found)
         if trace is not None:
             constructs.update(trace.constructs)
-            has_arrays = bool(trace.loops_at_once)
+            has_arrays, tells_scalars = bool(trace.loops_at_once), trace.tells_scalars[0]
         return [pytrees.check_result(r, f"The result of {shown}", function) for r in results]
 
     def numbered() -> list[str]:
         return [f"argument {i}" for i in range(len(leaves))]
 
-    types, weak = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, weak, name, paths or numbered, given)
+    program = trace_flat(flat, *columns_of(leaves), name, paths or numbered, given)
     program = without_long_stretches(tidied(program) if has_arrays else program)
-    return Traced(program, structure, len(program.outputs), frozenset(constructs), varies)
+    count, kinds = len(program.outputs), frozenset(constructs)
+    return Traced(program, structure, count, kinds, varies, tells_scalars)

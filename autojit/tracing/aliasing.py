@@ -190,7 +190,7 @@ def reshape_in_place(x: Any, shape: Any) -> None:
     which that needs a copy.
     """
     is_known = x.base is None or (x.ordered and not isinstance(x.how, Uncertain))
-    is_seen = x.lost or x.kept or x.viewed or x.is_scalar or x.argument_path is not None
+    is_seen = x.lost or x.kept or x.viewed or x.argument_path is not None or x.is_scalar
     if is_seen or not is_known or here(x) is not x:
         raise shape_is_kept()
     sizes = shape if isinstance(shape, Iterable) else (shape,)
@@ -298,7 +298,7 @@ def keep(arrays: Iterable[TracedValue]) -> None:
     """Arrays, of which lists hold copies: from now on neither these nor what may be the same array
     may change."""
     for x in arrays:
-        if x.is_scalar:
+        if x.is_number:
             continue
         for y in (x, *peers(here(x))):
             if not isinstance(y, Foreign):
@@ -308,7 +308,7 @@ def keep(arrays: Iterable[TracedValue]) -> None:
 def is_kept(x: TracedValue) -> bool:
     """Whether an array may not change in the trace that it belongs to, since a list holds a copy of
     it."""
-    return not x.is_scalar and _root(x).kept
+    return not x.is_number and _root(x).kept
 
 
 def _check_changes(x: TracedValue) -> None:

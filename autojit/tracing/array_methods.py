@@ -279,8 +279,12 @@ class ArrayMethods(Operators):
     trace = _delegated(np.trace)
     diagonal = _delegated(np.diagonal)
     clip = _delegated(np.clip)
-    conj = _delegated(np.conj)
-    conjugate = _delegated(np.conj)
+
+    def conj(self: Any) -> Any:
+        # Of a real array the method is the array, and the function makes a new one.
+        return np.conj(self) if self.dtype.kind == "c" or self.is_scalar else self
+
+    conjugate = conj
     ptp = _delegated(np.ptp)
     put = _delegated(np.put)
     round = _delegated(np.round)

@@ -27,7 +27,7 @@ def here(x: T) -> T:
     Scalars need no stand-in, because they do not change.
     """
     trace = current_trace()
-    if trace is None or x.owner is trace or trace.around is None or x.is_scalar:
+    if trace is None or x.owner is trace or trace.around is None or x.is_number:
         return x
     x = original(x)
     found = trace.stand_ins.get(id(x))

@@ -77,6 +77,9 @@ class Trace:
         #: Python's iterators that it has asked for elements, by identity (see `asked`).
         self.asked: dict[int, Any] = {} if outer is None else outer.asked
         self._known_asked = frozenset(self.asked)
+        #: Whether anything depends on the difference between arguments that are scalars and those
+        #: that are arrays without axes.
+        self.tells_scalars: list[bool] = [False] if outer is None else outer.tells_scalars
         #: The number of blocks of functions that can be left and continued (see `capture.runs`).
         self.resumed: list[int] = [0] if outer is None else outer.resumed
         #: Facts about dicts whose keys traced conditions decide.

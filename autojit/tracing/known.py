@@ -235,7 +235,7 @@ def value_of(x: TracedValue) -> np.ndarray | np.generic | None:
     found = _find(x)
     if isinstance(found, Unknown):
         return None
-    result: np.ndarray | np.generic = found[()] if x.is_scalar else found
+    result: np.ndarray | np.generic = found[()] if x.is_number else found
     return result
 
 

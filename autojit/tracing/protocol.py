@@ -40,6 +40,9 @@ class TracedValue(Protocol):
     def is_scalar(self) -> bool: ...
 
     @property
+    def is_number(self) -> bool: ...
+
+    @property
     def argument_path(self) -> str | None:
         """How the user writes it (``argument 0['w']``), where it is an argument of a caller's."""
 

@@ -100,6 +100,12 @@ class Tracer(ArrayMethods):
     @property
     def is_scalar(self) -> bool:
         """Whether NumPy would have a scalar here, which is immutable."""
+        return self.is_number
+
+    @property
+    def is_number(self) -> bool:
+        """The same, where the trace does not depend on it: an argument that is a scalar and one
+        that is an array without axes share their code if nothing has asked for ``is_scalar``."""
         return not self.shape and not self.boxed and self.base is None
 
     # -- what is known ----------------------------------------------------
@@ -388,6 +394,12 @@ class Argument(Tracer):
     def __init__(self, value: Value, trace: Trace, weak: type | None, number: int) -> None:
         super().__init__(value, trace, weak)
         self.number = number
+
+    @property
+    def is_scalar(self) -> bool:
+        if not self.shape and self.weak is None:
+            self.owner.tells_scalars[0] = True
+        return self.is_number
 
     @property
     def argument_path(self) -> str | None:

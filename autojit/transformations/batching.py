@@ -17,7 +17,7 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import TWICE, need_function
 from autojit.staging.signatures import other_types
-from autojit.staging.trace_function import LeafType, leaf_type, trace_function
+from autojit.staging.trace_function import LeafType, argument_type, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
 from autojit.tracing.known import BATCHED, Inputs
 
@@ -157,9 +157,9 @@ def _placed(result: Any, axis: int) -> Any:
 
 
 def _element(leaf: Any, axis: int | None) -> LeafType:
-    whole = leaf_type(leaf)
     if axis is None:
-        return whole
+        return argument_type(leaf)
+    whole = leaf_type(leaf)
     return LeafType(whole.type.with_shape(whole.type.shape[1:]), None)
 
 

@@ -20,7 +20,7 @@ from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
 from autojit.staging.settings import TWICE, need_function
 from autojit.staging.signatures import same
-from autojit.staging.trace_function import leaf_type, trace_function
+from autojit.staging.trace_function import argument_type, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import Inputs
@@ -104,7 +104,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         leaves, structure = pytrees.flatten((args, kwargs))
         for leaf, path in zip(leaves, pytrees.call_paths(args, kwargs), strict=True):
             pytrees.check_argument(leaf, path, "checkpoint(lambda x: f(x, setting))(x)")
-        types = [leaf_type(leaf) for leaf in leaves]
+        types = [argument_type(leaf) for leaf in leaves]
 
         def call(g: Callable[..., Any], tracers: Sequence[Any]) -> Any:
             positional, by_name = pytrees.arguments(structure, tracers)
@@ -219,7 +219,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
         pytrees.check_argument(leaf, path, "saved_residuals(lambda x: f(x, setting), x)")
     types = [leaf_type(leaf) for leaf in leaves]
     program = trace_function(f, types, lambda g, v: g(*pytrees.arguments(structure, v))).program
-    wrt = [i for i, (t, _) in enumerate(types) if t.is_inexact]
+    wrt = [i for i, t in enumerate(t.type for t in types) if t.is_inexact]
     parts = linearize(program, wrt)
     made_by = {v: op for op in parts.primal.ops for v in op.results if op.operands}
     residuals = parts.primal.outputs[len(program.outputs) :]

@@ -24,7 +24,7 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply, is_resident
 from autojit.staging.settings import need_function
-from autojit.staging.trace_function import Traced, leaf_type, trace_function
+from autojit.staging.trace_function import Traced, argument_type, leaf_type, trace_function
 from autojit.staging.transformed import R, Transformed
 from autojit.tracing.known import Inputs
 from autojit.tracing.tracer import Tracer
@@ -58,7 +58,7 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
                 "arguments have derivatives. Convert it, or close over it:\n"
                 f"    {name}(lambda x: f(n, x), x)"
             )
-    types = tuple(map(leaf_type, leaves))
+    types = tuple(map(argument_type, leaves))
 
     def trace(asked: list[bool]) -> Traced:
         return trace_function(

@@ -24,7 +24,13 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import TWICE, argument_numbers, need_function, parameters
 from autojit.staging.signatures import gradient_by
-from autojit.staging.trace_function import Traced, check_dtypes, leaf_type, trace_function
+from autojit.staging.trace_function import (
+    Traced,
+    argument_type,
+    check_dtypes,
+    leaf_type,
+    trace_function,
+)
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
 from autojit.tracing.values import is_tracer
@@ -280,7 +286,7 @@ class _Problem:
 
     def solve(self, has_aux: bool, keep_value: bool) -> tuple[Any, Any, Any]:
         """(value, auxiliary, gradients)."""
-        types = [leaf_type(leaf) for leaf in self.leaves]
+        types = [argument_type(leaf) for leaf in self.leaves]
 
         def call(f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
             result = self._call(f, leaves)

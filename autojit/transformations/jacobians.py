@@ -16,7 +16,7 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import TWICE, argument_numbers, need_function
-from autojit.staging.trace_function import Traced, leaf_type, trace_function
+from autojit.staging.trace_function import Traced, argument_type, leaf_type, trace_function
 from autojit.staging.transformed import P, Transformed
 from autojit.tracing.known import Inputs
 
@@ -161,7 +161,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
                 replaced[n] = tree
             return g(*replaced, **kwargs)
 
-        types = tuple(map(leaf_type, leaves))
+        types = tuple(map(argument_type, leaves))
 
         def trace(asked: list[bool]) -> Traced:
             return trace_function(

@@ -193,7 +193,7 @@ def _other_structure(wanted: Wanted, tree: Any) -> StructureError:
 def _checked(leaf: Any, type: Type, what: str) -> Any:
     """A leaf of the wanted type as a value of the trace."""
     pytrees.check_result(leaf, what)
-    got, weak = leaf_type(leaf)
+    got, weak, _ = leaf_type(leaf)
     if got.shape != type.shape:
         raise ShapeError(
             with_place(f"{what} must have the shape {type.shape}; got {got.shape}.", user_source())

@@ -13,6 +13,7 @@ from autojit.ir.autodiff.kept_errors import Applied
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.ops.update import Updating
 from autojit.ir.pass_manager import remarks
+from autojit.protocols.kinds import note_kinds, note_several
 from autojit.protocols.lifting import in_type
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
@@ -36,14 +37,17 @@ class Block:
         self.begins_inside = begins_inside
         hooks.count_block()
         self.inputs = [Value(t.type) for t in types]
-        self._weak = [t.weak for t in types]
+        self._types = types
 
     @contextmanager
     def running(self) -> Iterator[list[Tracer]]:
         """A context in which the block is traced; gives its inputs."""
         with new_trace(block=True) as trace:
             self.trace = trace
-            yield [Tracer(v, trace, w) for v, w in zip(self.inputs, self._weak, strict=True)]
+            made = [Tracer(v, trace, t.weak) for v, t in zip(self.inputs, self._types, strict=True)]
+            for x, t in zip(made, self._types, strict=True):
+                note_several(x, t.kinds)
+            yield made
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
@@ -108,7 +112,11 @@ class Block:
             around.builder.applied.append(Applied(start + begin, start + end, mine))
         around.constructs |= trace.constructs
         trace.let_go()
-        return [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=False)]
+        found = [Tracer(v, around, x.weak) for v, x in zip(made, results, strict=False)]
+        for x, other in zip(found, results, strict=True):
+            x.boxed = other.boxed
+            note_kinds(x, [other])
+        return found
 
     def finish(
         self,

@@ -145,11 +145,12 @@ def is_singleton(a: Any, b: Any) -> Any:
     return truth(one) == other
 
 
-def _array_or_scalar(x: Any) -> bool:
-    return bare(x).is_scalar
-
-
-answers(np.isscalar)(_array_or_scalar)
+@answers(np.isscalar)
+def isscalar(x: Any) -> bool:
+    """``np.isscalar(x)``."""
+    found = bare(x)
+    note_test(found, lambda kind: kind is not np.ndarray)
+    return found.is_scalar
 
 
 @answers(np.iterable)
@@ -163,10 +164,8 @@ def hasattr_(x: Any, name: str) -> bool:
     """``hasattr(x, name)``, answered for the type of the value."""
     if not is_traced(x):
         return hasattr(x, name)
-    kind = type_of(x)
-    if name in ("__len__", "__iter__") and kind is np.ndarray:
-        return True
-    return hasattr(kind, name)
+    note_test(bare(x), lambda kind: hasattr(kind, name))
+    return hasattr(type_of(x), name)
 
 
 @answers(callable)

@@ -19,9 +19,11 @@ from autojit.capture.rewriting.plain import UNBOUND
 from autojit.capture.state.heap import Heap
 from autojit.capture.state.holders import contents, values_of
 from autojit.capture.state.kept import Same, Tree, like, zero
+from autojit.capture.state.kinds import seen_type
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner, with_inner
 from autojit.capture.state.sharing import containers
+from autojit.protocols.kinds import note_seen
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import FOREIGN, keep, peers
@@ -108,6 +110,7 @@ class Record(NamedTuple):
             elif pytrees.is_array(leaf):
                 x, t = next(rest)
                 found = Tracer(lift(x), trace, t.weak)
+                note_seen([found], [t.kinds])
                 if t.type.shape or _is_boxed(leaf):
                     found.boxed, arrays[place] = True, found
                     keep([found] if place in self.kept else [])
@@ -186,7 +189,7 @@ class Outside:
                     objects[place] = x
             made.append(leaf)
         tree = Tree(made, structure)
-        types = [leaf_type(leaf) for leaf in tree.arrays]
+        types = [seen_type(leaf) for leaf in tree.arrays]
         others = {k: list(self._others(x, [*objects.values(), *(passed or {}).values()]))
                   for k, x in objects.items()}  # fmt: skip
         kept = {k for k, x in objects.items() if is_vague or others[k] or _is_fixed(x)}

@@ -15,6 +15,7 @@ import numpy as np
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
+from autojit.protocols.kinds import note_kinds
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import FOREIGN, Uncertain, is_kept, peers, relate
 from autojit.tracing.blocks import here, is_around, original
@@ -116,16 +117,9 @@ def results_of(
         if not found.shape:
             found.boxed = any(_is_array(way[number]) for way in leaves)
         found.kept = any(is_copied(way[number]) for way in leaves)
-    note_kinds(made, leaves)
-    return made
-
-
-def note_kinds(made: Sequence[Tracer], leaves: Sequence[Sequence[Any]]) -> None:
-    """Note the types that numbers have on the ways through a block, if there are several."""
     for number, found in enumerate(made):
-        kinds = {hooks.type_of(way[number]) for way in leaves} if not found.shape else set()
-        if len(kinds) > 1:
-            found.owner.kinds[found.own] = kinds
+        note_kinds(found, [way[number] for way in leaves])
+    return made
 
 
 def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:

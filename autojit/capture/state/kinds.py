@@ -18,6 +18,7 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
+from autojit.protocols.kinds import kinds_of, note_seen
 from autojit.protocols.lifting import as_value, in_type, to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -65,6 +66,7 @@ class Elements(NamedTuple):
     def of(self, leaves: Sequence[Value]) -> Any:
         """An element made of these numbers and arrays, none of which may change in place."""
         found = [tracer(v, t.weak) for v, t in zip(leaves, self.types, strict=True)]
+        note_seen(found, [t.kinds for t in self.types])
         keep(found)
         return self.made(found)
 
@@ -196,7 +198,7 @@ def elements_of(items: Sequence[Any]) -> Elements:
         if not _may_be_element(x):
             raise CaptureError(with_place(_ELEMENT, user_source()))
         leaves, structure = pytrees.flatten(_with_empty(x))
-        found.append(Elements(structure, tuple(map(leaf_type, leaves))))
+        found.append(Elements(structure, tuple(map(seen_type, leaves))))
     return joined_elements(found)
 
 
@@ -264,6 +266,12 @@ _DIFFERENT = (
 )
 
 
+def seen_type(leaf: Any) -> LeafType:
+    """The type of a leaf, with the types that the user may see."""
+    found = leaf_type(leaf)
+    return found if found.type.shape else found.seen_as(frozenset(kinds_of(leaf)))
+
+
 def _common(a: LeafType, b: LeafType) -> LeafType:
     if a == b:
         return a
@@ -271,9 +279,11 @@ def _common(a: LeafType, b: LeafType) -> LeafType:
         raise CaptureError(with_place(_DIFFERENT, user_source()))
     if a.weak and b.weak:
         weak = max(a.weak, b.weak, key=(bool, int, float, complex).index)
-        return LeafType(Type(PYTHON_TYPES[weak], ()), weak)
-    parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
-    return LeafType(Type(np.result_type(*parts), a.type.shape), None)
+        found = LeafType(Type(PYTHON_TYPES[weak], ()), weak)
+    else:
+        parts = [t.weak(0) if t.weak else t.type.dtype for t in (a, b)]
+        found = LeafType(Type(np.result_type(*parts), a.type.shape), None)
+    return found.seen_as(a.seen | b.seen)
 
 
 def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafType]:
@@ -289,7 +299,8 @@ def no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafTy
         strongest = (
             max((x.weak for x in weak), key=(bool, int, float, complex).index) if is_weak else None
         )
-        kinds.append(LeafType(Type(dtype, b.type.shape), strongest))
+        found = LeafType(Type(dtype, b.type.shape), strongest)
+        kinds.append(found.seen_as(a.seen | b.seen))
     return kinds
 
 

@@ -39,6 +39,7 @@ from .kept import (
     with_innermost,
     zero,
 )  # fmt: skip
+from .kinds import seen_type
 from .maybe import Maybe
 from .one_of import OneOf, alternatives, with_codes
 from .optional import Optional, inner, with_inner
@@ -348,7 +349,7 @@ def joined(
         if not can_be_joined(a, b):
             text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
             raise CaptureError(with_place(text, source))
-    columns = zip(*([leaf_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
+    columns = zip(*([seen_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
     return [_common(column, words, source, ways) for column in columns]
 
 
@@ -363,20 +364,21 @@ def differing(
 def _common(
     column: Sequence[LeafType], words: str, source: Source | None, ways: tuple[str, str]
 ) -> LeafType:
-    types = [t for t, _ in column]
+    types = [each.type for each in column]
     for t in types[1:]:
         if t.shape != types[0].shape:
             text = _text(words, ways, str(types[0]), str(t), _LARGEST)
             raise ShapesDifferError(with_place(text, source))
-    kinds = {w for _, w in column}
+    kinds = {each.weak for each in column}
     if len(set(types)) == 1:
-        return LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
-    if None not in kinds:
+        found = LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
+    elif None not in kinds:
         weak = max(kinds, key=(bool, int, float, complex).index)
-        return LeafType(Type(PYTHON_TYPES[weak], types[0].shape), weak)
-    strong = [t.dtype for t, w in column if w is None]
-    dtype = np.result_type(*strong, *(w(0) for _, w in column if w is not None))
-    return LeafType(Type(dtype, types[0].shape), None)
+        found = LeafType(Type(PYTHON_TYPES[weak], types[0].shape), weak)
+    else:
+        parts = (each.weak(0) if each.weak else each.type.dtype for each in column)
+        found = LeafType(Type(np.result_type(*parts), types[0].shape), None)
+    return found.seen_as(frozenset().union(*(each.seen for each in column)))
 
 
 _LARGEST = (

@@ -22,6 +22,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import select
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.move import broadcast_to
+from autojit.protocols.kinds import is_boxed, note_kinds
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view, weak_type
 from autojit.staging import pytrees
 from autojit.tracing.context import PYTHON_TYPES, current_trace
@@ -129,7 +130,11 @@ def _is_in_state(x: Any, state: Any) -> bool:
 
 
 def _wrapped(value: Value, weak: type | None, choices: Sequence[Any]) -> Tracer:
-    return view(_Choices(value, choices), _Chosen()) if value.shape else tracer(value, weak)
+    if not value.shape and not any(map(is_boxed, choices)):
+        return tracer(value, weak)
+    choice = _Choices(value, choices)
+    choice.boxed = True
+    return view(choice, _Chosen())
 
 
 class ChosenList(list[Any]):
@@ -266,6 +271,7 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
         )
     kind = joined([kind_of(leaf) for leaf in column])
     made = _wrapped(pick(column, kind, shape_of(first)), kind[1], column)
+    note_kinds(made, column)
     return with_bounds(made, _hull(column)) if kind[1] is int else made
 
 

@@ -15,6 +15,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import le, ne
 from autojit.ir.ops.checks import ensure
+from autojit.protocols.kinds import definite
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import PYTHON_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
@@ -134,7 +135,7 @@ def python_number(value: Value, kind: type) -> Tracer:
     """A value of the trace as a Python number of a given type."""
     if kind is int and value.dtype == np.uint64:
         value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
-    number = tracer(to_dtype(value, PYTHON_TYPES[kind]), kind)
+    number = tracer(to_dtype(definite(value), PYTHON_TYPES[kind]), kind)
     if kind is int and value.dtype != number.dtype:
         return with_bounds(number, _limits(value.dtype))
     return number

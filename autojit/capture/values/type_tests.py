@@ -16,6 +16,7 @@ from typing import Any
 
 from autojit.capture.state.state import tree_of
 from autojit.errors import CaptureError, with_place
+from autojit.protocols.kinds import kinds_of
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -27,9 +28,8 @@ def note_test(x: Any, test: Callable[[type], Any]) -> None:
     if not isinstance(x, Tracer) or x.shape:
         return
     at = user_source()
-    if x.is_scalar:
-        x.owner.type_tests.append((x.value, test, at))
-    kinds = sorted(x.owner.kinds.get(x.value, ()), key=lambda kind: kind.__name__)
+    x.owner.type_tests.append((x.value, test, hooks.type_of(x), at))
+    kinds = sorted(kinds_of(x), key=lambda kind: kind.__name__)
     for kind in kinds[1:]:
         if test(kind) != test(kinds[0]):
             words = _DIFFERS.format(kinds[0].__name__, kind.__name__)
@@ -37,9 +37,10 @@ def note_test(x: Any, test: Callable[[type], Any]) -> None:
 
 
 _DIFFERS = (
-    "The type of a variable is tested that a traced condition decides: it is {} on one way, and {} "
-    "on the other. Give it one type:\n"
-    "    y = 0.0 if x > 1 else x            # not: y = 0 if x > 1 else x"
+    "The type of a variable is tested that a traced condition or a loop decides: it is {} on one "
+    "way, and {} on another. Give it one type:\n"
+    "    y = 0.0 if x > 1 else x            # not: y = 0 if x > 1 else x\n"
+    "    x = 0.0                            # not: x = 0, then x = x + 0.5 in a loop"
 )
 
 
@@ -52,7 +53,7 @@ def check_tests(block: Any, carries: Mapping[Any, Any], ends: Mapping[Any, Any])
         inputs = block.inputs[start : start + len(carry.types)]
         start += len(inputs)
         for j, value in enumerate(inputs):
-            tests = [(test, at) for of, test, at in tested if of is value]
+            tests = [found for of, *found in tested if of is value]
             if tests:
                 _check_carry(carry, j, tests, ends.get(carry.key.identity))
 
@@ -63,15 +64,14 @@ def _check_carry(carry: Any, j: int, tests: list[Any], end: Any) -> None:
     if end is not None:
         arrays = tree_of(end[1]).arrays
         leaves += arrays[j : j + 1] if len(arrays) == len(carry.types) else []
-    # A carry that is tested is a number: `note_test` leaves out arrays.
-    settled = carry.types[j].weak or carry.types[j].type.dtype.type
-    for test, at in tests:
-        for kind in map(hooks.type_of, leaves):
+    kinds = sorted(set().union(*map(kinds_of, leaves)), key=lambda kind: kind.__name__)
+    for test, settled, at in tests:
+        for kind in kinds:
             if test(kind) != test(settled):
                 words = _CHANGES.format(kind.__name__, settled.__name__)
                 raise CaptureError(with_place(words, at))
         if isinstance(first, Tracer):  # which an outer loop may carry
-            first.owner.type_tests.append((first.value, test, at))
+            first.owner.type_tests.append((first.value, test, settled, at))
 
 
 _CHANGES = (

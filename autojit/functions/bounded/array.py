@@ -201,6 +201,10 @@ class Bounded(Tracer):
     def is_scalar(self) -> bool:
         return False
 
+    @property
+    def is_number(self) -> bool:
+        return False
+
     def __repr__(self) -> str:
         extents = [
             str(n) if r is None else f"<={n}"

@@ -43,12 +43,15 @@ def trace_flat(
     function: Callable[..., Sequence[Any]],
     types: Sequence[Type],
     weak: Sequence[type | None],
+    boxed: Sequence[bool],
     name: str,
     paths: Paths | None = None,
     given: Inputs | None = None,
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
+    ``weak`` has the Python types of inputs that are Python numbers, and ``boxed`` says which are
+    arrays without axes: others of these types are NumPy's scalars.
     With ``paths`` the inputs are the caller's arrays, which the function may not change; otherwise
     they are its own. With ``given`` the trace serves only these inputs, and knows its values. The
     program captures arrays and tracers of outer traces; their inputs come last.
@@ -62,7 +65,7 @@ def trace_flat(
             trace.builder.known = _known(trace, inputs, given)
         try:
             with RaisedAgain(name), _numpys_errors_taken_off(), Deeper():
-                outputs = _outputs(function, inputs, weak, trace)
+                outputs = _outputs(function, inputs, weak, boxed, trace)
             if trace.elsewhere:
                 raise trace.elsewhere[0]
         except BaseException as error:
@@ -94,14 +97,18 @@ def _outputs(
     function: Callable[..., Sequence[Any]],
     inputs: Sequence[Value],
     weak: Sequence[type | None],
+    boxed: Sequence[bool],
     trace: Trace,
 ) -> list[Value]:
     """The values of the results.  When it returns, nothing of ours holds a tracer any more."""
     pairs = zip(inputs, weak, strict=True)
+    tracers: list[Tracer]
     if trace.paths is None:
         tracers = [Tracer(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
+    for x, is_array in zip(tracers, boxed, strict=True):
+        x.boxed = is_array
     outputs = [lift(result) for result in function(*tracers)]
     if outputs:
         hooks.check_unread(outputs)

@@ -22,12 +22,14 @@ from autojit.capture.values.scalars import (
     without_loss,
 )
 from autojit.capture.values.table import answers
+from autojit.capture.values.type_tests import note_test
 from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.arithmetic import bitwise_and, convert, make_complex
 from autojit.ir.ops.checks import ensure
+from autojit.protocols.kinds import are_noted, definite, note_call
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
@@ -145,9 +147,18 @@ def abs_(x: Any) -> Any:
 def round_(call: Any, number: Any, ndigits: Any = None) -> Any:
     """``round(number, ndigits)``: half to even."""
     ndigits = settled(ndigits)
+    result = _round(call, number, ndigits)
+    if are_noted([number]):
+        note_call(result, round, [number] if ndigits is None else [number, ndigits], {})
+    return result
+
+
+def _round(call: Any, number: Any, ndigits: Any) -> Any:
     if not is_traced(number):
         number = as_tracer(number)
-    if np.shape(number) or not bare(number).is_scalar:
+    number = bare(number)
+    note_test(number, lambda kind: kind is np.ndarray)
+    if np.shape(number) or not number.is_scalar:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
     if number.dtype.kind == "c":
         raise TypeError("type complex doesn't define __round__ method")
@@ -313,8 +324,6 @@ def as_array_scalar(dtype: Any) -> Any:
     """A function like ``np.float64``, for traced numbers and arrays."""
 
     def convert_(x: Any) -> Any:
-        made = as_tracer(bare(x)).astype(dtype)
-        made.boxed = False
-        return made
+        return tracer(definite(as_value(as_tracer(bare(x)).astype(dtype))))
 
     return convert_

@@ -17,6 +17,7 @@ from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import any_traced, holds_traced, is_traced, python_number, truth
 from autojit.capture.values.table import When, answers, answers_method
+from autojit.protocols.kinds import is_boxed, note_kinds
 from autojit.protocols.lifting import as_value, tracer
 from autojit.staging import pytrees
 from autojit.tracing.created_arrays import bare
@@ -192,7 +193,11 @@ def stacked(items: list[Any]) -> tuple[Any, Any]:
 def _sorted_numbers(items: list[Any]) -> list[Any]:
     row, weak = stacked(items)
     ordered = np.sort(row, kind="stable")
-    return [tracer(as_value(ordered[i]), weak) for i in range(len(items))]
+    found = [tracer(as_value(ordered[i]), weak) for i in range(len(items))]
+    for x in found:
+        x.boxed = any(map(is_boxed, items))
+        note_kinds(x, items)
+    return found
 
 
 def _order(keys: list[Any], reverse: bool) -> Any:
