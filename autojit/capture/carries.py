@@ -12,7 +12,7 @@ import numpy as np
 
 from autojit.capture.state.aliases import is_copied, origins
 from autojit.capture.state.kept import thawed
-from autojit.capture.state.kinds import no_narrower
+from autojit.capture.state.kinds import no_narrower, seen_type
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
@@ -29,7 +29,6 @@ from autojit.capture.state.state import (
 from autojit.errors import CaptureError, raised
 from autojit.ir.core.program import Value
 from autojit.staging import pytrees
-from autojit.staging.trace_function import leaf_type
 from autojit.tracing.blocks import is_around
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
@@ -197,7 +196,7 @@ def grown_list(items: list[Any], new: list[Any], found: Step, loop: Loop) -> Gro
         if len(tree.arrays) != len(tree.leaves):
             raise refused(loop, _APPENDED)
     arrays = [leaf for tree in trees for leaf in tree.arrays]
-    types = [leaf_type(leaf) for leaf in arrays]
+    types = [seen_type(leaf) for leaf in arrays]
     same = _same_as_rows(arrays, found, loop)
     return Grown(items, trees, types, found.block.values(arrays, types), same, [])
 

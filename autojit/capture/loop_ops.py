@@ -26,7 +26,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, lt
 from autojit.ir.passes.reroll.bodies import as_arrays
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
-from autojit.protocols.kinds import note_kinds
+from autojit.protocols.kinds import note_kinds, note_several
 from autojit.protocols.lifting import in_type, tracer
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
@@ -148,6 +148,9 @@ def _grow(
         mine = list(zip(map(tracer, stacks[start:stop]), each.types, strict=True))
         for number in range(steps):
             rows = [Row(x, number, t.weak) for x, t in mine]
+            for made, (_, t) in zip(rows, mine, strict=True):
+                made.boxed = t.boxed
+                note_several(made, t.kinds)
             rest = iter(rows)
             for tree in each.trees:
                 each.items.append(tree.filled(list(islice(rest, len(tree.arrays)))))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.stretch import has_stretch, put_together, stretch_in
+from autojit.protocols.kinds import note_kinds
 from autojit.tracing.context import PYTHON_TYPES, current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
@@ -161,6 +162,7 @@ def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
                 table.append(hooks.stack_nested(numbers))
         found = item(table[0], i)
         found.weak = kind if kind in PYTHON_TYPES else None
+        note_kinds(found, numbers)
         return found
 
     return at

@@ -74,7 +74,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     inputs = bare(inputs)
     others = kwargs.keys() - _AXIS
     if ufunc in PRODUCTS and method == "__call__" and not any(map(kwargs.get, others)):
-        return PRODUCTS[ufunc](*inputs, **{k: kwargs[k] for k in kwargs.keys() & _AXIS})
+        return as_scalars(PRODUCTS[ufunc](*inputs, **{k: kwargs[k] for k in kwargs.keys() & _AXIS}))
     if method in ("reduce", "accumulate", "reduceat"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:

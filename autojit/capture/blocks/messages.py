@@ -22,6 +22,7 @@ from autojit.ir.core.program import Op, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.checks import reported
 from autojit.ir.regions.switch import switch
+from autojit.protocols.kinds import note_kinds
 from autojit.protocols.lifting import tracer
 from autojit.session.messages import OUTSIDE, Form, marked, split, unmarked
 from autojit.staging.bodies import merged
@@ -249,6 +250,7 @@ def _is_inside(named: Named | None, block: Block) -> bool:
 def _outside(x: Tracer, value: Value) -> Tracer:
     made = tracer(value, x.weak)
     made.boxed = x.boxed
+    note_kinds(made, [x])
     return made
 
 

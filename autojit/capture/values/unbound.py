@@ -14,6 +14,7 @@ from autojit.errors import InPlaceError, with_place
 from autojit.functions.checks import ensured
 from autojit.ir.core.program import Value
 from autojit.ir.ops.move import broadcast
+from autojit.protocols.kinds import note_kinds
 from autojit.protocols.lifting import as_tracer, tracer, view
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.hooks import hooks
@@ -42,7 +43,8 @@ def _checked(leaf: Any, held: Tracer, name: str) -> Tracer:
         holds = broadcast(holds, shape=x.shape, dims=())
     result = ensured(x, tracer(holds), _error(name))
     if not x.shape:
-        result.weak = x.weak
+        result.weak, result.boxed = x.weak, not x.is_scalar
+        note_kinds(result, [x])
         return result
 
     def refuse(base: Value, part: Value) -> Value:
