@@ -45,7 +45,7 @@ def getitem(x: Tracer, index: Any) -> Tracer:
 
 def truth_of(index: Any) -> bool | None:
     """The value of an index that is a single boolean; None if it is not known or not one."""
-    if index.__class__ in (int, slice, tuple, list):
+    if type(index) in (int, slice, tuple, list):
         return None
     index = bare(index)
     if isinstance(index, Tracer) and not index.shape and index.dtype.kind == "b":

@@ -52,8 +52,8 @@ def has_ellipsis(index: Any) -> bool:
 
 def has_traced_slice(index: Any) -> bool:
     """Whether an index has a slice with a traced bound whose value is not known."""
-    for item in index if index.__class__ is tuple else (index,):
-        if item.__class__ is slice and any(map(_is_unknown, (item.start, item.stop, item.step))):
+    for item in index if type(index) is tuple else (index,):
+        if type(item) is slice and any(map(_is_unknown, (item.start, item.stop, item.step))):
             return True
     return False
 
@@ -64,7 +64,7 @@ def _is_unknown(bound: Any) -> bool:
 
 def has_mask_or_places(index: Any) -> bool:
     """Whether an index has a traced mask or a bounded array."""
-    for item in index if index.__class__ is tuple else (index,):
+    for item in index if type(index) is tuple else (index,):
         if isinstance(item, (Tracer, TracedArray)):
             item = bare(item)
             if item.is_bounded or (item.dtype.kind == "b" and item.ndim):

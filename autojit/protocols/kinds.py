@@ -16,8 +16,8 @@ import numpy as np
 
 from autojit.ir.core.program import Value
 from autojit.ir.ops.move import reshape
-from autojit.tracing.context import current_trace, outside_of_traces
-from autojit.tracing.created_arrays import bare
+from autojit.tracing.context import current_trace, noting, outside_of_traces
+from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
@@ -61,6 +61,7 @@ def note_several(made: Tracer, kinds: Iterable[type]) -> None:
     found = set(kinds)
     if len(found) > 1:
         made.owner.kinds[made.value] = found
+        noting.add(id(made.owner))
 
 
 def _note(made: Tracer, kinds: Iterable[type]) -> None:
@@ -92,10 +93,11 @@ def definite(value: Value) -> Value:
 def are_noted(operands: Iterable[Any]) -> bool:
     """Whether the type of an operand depends on the way."""
     for x in operands:
-        x = bare(x) if isinstance(x, (Tracer, np.ndarray)) else x
-        if isinstance(x, Tracer) and x.owner.kinds and len(kinds_of(x)) > 1:
-            return True
-        if isinstance(x, (tuple, list)) and are_noted(x):
+        x = x.tracer if type(x) is TracedArray else x
+        if isinstance(x, Tracer):
+            if x.owner.kinds and len(kinds_of(x)) > 1:
+                return True
+        elif isinstance(x, (tuple, list)) and are_noted(x):
             return True
     return False
 

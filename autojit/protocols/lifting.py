@@ -158,7 +158,7 @@ def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
 
 def operand(x: Any, type: Type) -> Value:
     """A value of the current trace in a dtype, broadcast to a shape."""
-    if x.__class__ in WEAK_TYPES:
+    if not isinstance(x, Tracer) and x.__class__ in WEAK_TYPES:
         try:
             return full(x, type)
         except OverflowError as error:

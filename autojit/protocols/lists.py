@@ -25,7 +25,7 @@ LISTS = frozenset({list, tuple})
 def as_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments in which nested lists with traced values have become arrays."""
     for x in args:
-        if x.__class__ in LISTS:
+        if type(x) in LISTS:
             return tuple(map(_as_array, args))
     return args
 
@@ -40,7 +40,7 @@ def all_as_arrays(
 
 
 def _as_array(x: Any) -> Any:
-    if x.__class__ not in LISTS or not is_traced(x):
+    if type(x) not in LISTS or not is_traced(x):
         return x
     return hooks.stack_nested(bare(x))
 

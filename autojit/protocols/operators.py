@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops import arithmetic
-from autojit.tracing.context import WEAK_TYPES, current_trace
+from autojit.tracing.context import WEAK_TYPES, current_trace, noting
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
@@ -24,35 +24,28 @@ from .ufuncs import KINDS_OF_NUMBERS, ORDERED, apply, call_ufunc, weak_as
 
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """Apply a Python operator: like its ufunc, but Python numbers stay weak among themselves."""
-    result = _applied(ufunc, left, right)
-    note_operator(result, ufunc, (left, right))
-    return result
-
-
-def _applied(ufunc: Any, left: Any, right: Any) -> Any:
     if not (_is_operand(left) and _is_operand(right)):
         left, right = _operands(ufunc, left, right)
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
-    if left.__class__ in LISTS or right.__class__ in LISTS:
+    if type(left) in LISTS or type(right) in LISTS:
         repeated = _repeated(ufunc, left, right)
         if repeated is not None:
             return repeated
     left, right = _without_lists(left, right)
-    if any_bounded((left, right)):
-        return hooks.bounded_operator(ufunc, left, right)
     left, right = _counted(ufunc, left, right)
     are_pythons = weak_type(left) is not None and weak_type(right) is not None
     if are_pythons:
         _check_zero(ufunc, left, right)  # first: the result belongs to the way without exception
-    by_rule = _by_rule(ufunc, left, right)
-    if by_rule is not None:
-        return by_rule
-    if ufunc.signature is not None:
-        return call_ufunc(ufunc, "__call__", (left, right), {})
-    result = apply(ufunc, (left, right))
-    if are_pythons:
-        result.weak = KINDS_OF_NUMBERS.get(result.dtype)
+    result = _by_rule(ufunc, left, right)
+    if result is None:
+        if ufunc.signature is not None:
+            return call_ufunc(ufunc, "__call__", (left, right), {})
+        result = apply(ufunc, (left, right))
+        if are_pythons:
+            result.weak = KINDS_OF_NUMBERS.get(result.dtype)
+    if noting:
+        note_operator(result, ufunc, (left, right))
     return result
 
 
@@ -106,7 +99,10 @@ def _check_zero(ufunc: Any, left: Any, right: Any) -> None:
 
 
 def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
-    """The result for Python integers, and for powers whose exponent is a number; else None."""
+    """The result for bounded arrays, for Python integers, and for powers whose exponent is a
+    number; else None."""
+    if any_bounded((left, right)):
+        return hooks.bounded_operator(ufunc, left, right)
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
@@ -126,14 +122,14 @@ def _check_order(left: Any, right: Any) -> None:
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
     """``[0.0] * n``: an integer, which must be known, repeats a list; None for anything else."""
-    items, count = (left, right) if left.__class__ in LISTS else (right, left)
+    items, count = (left, right) if type(left) in LISTS else (right, left)
     if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
         return None
     return items * count.__index__() if count.dtype.kind in "iu" else None
 
 
 def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
-    if left.__class__ in LISTS or right.__class__ in LISTS:
+    if type(left) in LISTS or type(right) in LISTS:
         left, right = as_arrays((left, right))
     return bare(left), bare(right)
 
@@ -148,7 +144,8 @@ def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     whole = _as_integer(x)
     is_exact = whole.weak is int and ufunc in EXACT
     result = EXACT[ufunc](whole) if is_exact else weak_as(whole, ufunc(whole))
-    note_operator(result, ufunc, (x,))
+    if noting:
+        note_operator(result, ufunc, (x,))
     return result
 
 

@@ -17,6 +17,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.types import TypeMismatch
+from autojit.tracing.context import noting
 from autojit.tracing.created_arrays import bare, is_traced, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -52,9 +53,9 @@ ARRAYS = frozenset(
      np.select, np.tensordot, np.where}
 )  # fmt: skip
 VIEWS = frozenset(
-    {np.astype, np.broadcast_arrays, np.copy, np.diff, np.full_like, np.imag, np.linalg.diagonal,
-     np.linalg.matrix_transpose, np.matrix_transpose, np.moveaxis, np.real, np.reshape, np.rollaxis,
-     np.squeeze, np.swapaxes, np.transpose}
+    {np.astype, np.broadcast_arrays, np.copy, np.diff, np.empty_like, np.full_like, np.imag,
+     np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose, np.moveaxis, np.ones_like,
+     np.real, np.reshape, np.rollaxis, np.squeeze, np.swapaxes, np.transpose, np.zeros_like}
 )  # fmt: skip
 _QUANTILES = frozenset(
     {np.median, np.nanmedian, np.nanpercentile, np.nanquantile, np.percentile, np.quantile}
@@ -106,10 +107,10 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         raise
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
-    if result.__class__ is Tracer and result.own.type.shape:
+    if type(result) is Tracer and result.own.type.shape:
         return result
     result = _as_numpys(function, result, kwargs)
-    if are_noted(args):
+    if noting and are_noted(args):
         note_call(result, function, args, kwargs)
     return result
 
@@ -155,7 +156,7 @@ def with_known(
 def any_bounded(args: Any) -> bool:
     """Whether one of some arguments, or of the items of a list, is a bounded array."""
     for x in args:
-        kind = x.__class__
+        kind = type(x)
         if (kind is list or kind is tuple) and any_bounded(x):
             return True
         if issubclass(kind, Tracer) and kind.is_bounded:

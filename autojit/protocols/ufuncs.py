@@ -17,7 +17,7 @@ from autojit.errors import (
 from autojit.ir.core.declaration import ANSWERS
 from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import current_builder
-from autojit.tracing.context import PYTHON_TYPES
+from autojit.tracing.context import PYTHON_TYPES, noting
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -67,7 +67,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if any_bounded(inputs):
         return _of_bounded(ufunc, method, inputs, kwargs)
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
-        return _elementwise(ufunc, bare(inputs))
+        inputs = bare(inputs)
+        return _elementwise(ufunc, inputs) if noting else apply(ufunc, inputs)
     out = kwargs.get("out")
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
@@ -235,7 +236,7 @@ def weak_as(x: Tracer, result: Tracer) -> Tracer:
 
 def apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
     """Apply the op or formula of a ufunc to operands of NumPy's dtypes."""
-    if ufunc is _POWER and inputs[1].__class__ is float and dtype is None:
+    if ufunc is _POWER and type(inputs[1]) is float and dtype is None:
         base, exponent = inputs
         if exponent == 0.5 and kind_of(base.dtype) in "fc":
             return weak_as(base, apply(_SQRT, (base,)))

@@ -22,8 +22,9 @@ import optree
 from autojit.errors import ArgumentChangedError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.running.arguments import Argument
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.tracer import Tracer
 
 from .pytrees import NAMESPACE
 

@@ -28,8 +28,9 @@ from autojit.session.devices import is_on_card
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.rows import Row
+from autojit.tracing.running.arguments import Argument
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import SPECIAL, is_special_array
 
 from . import labelled_arrays
@@ -138,7 +139,9 @@ def _register_dataclass(leaf: Any) -> None:
 
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is an array or a number."""
-    kinds = (np.ndarray, np.generic, bool, int, float, complex, Tracer)
+    if isinstance(leaf, Tracer):
+        return True
+    kinds = (np.ndarray, np.generic, bool, int, float, complex)
     return (isinstance(leaf, kinds) and not is_special_array(leaf)) or is_on_device(leaf)
 
 

@@ -300,6 +300,11 @@ class ArrayMethods(Operators):
     def flat(self, value: Any) -> None:
         Flat(self)[:] = value
 
+    @property  # type: ignore[misc]
+    def __class__(self: Any) -> Any:
+        # `isinstance`, `case float()` and `singledispatch` ask for it in code that has no twin.
+        return hooks.class_seen(self)
+
     T = property(_delegated(np.transpose))
     mT = property(_delegated(np.matrix_transpose))
 

@@ -41,6 +41,9 @@ WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype
 #: The types of Python's numbers: bool takes no other operand's dtype, but its operators count.
 PYTHON_TYPES = {bool: np.dtype(bool), **WEAK_TYPES}
 
+#: The identities of traces that have noted types (see ``Trace.kinds``).
+noting: set[int] = set()
+
 #: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
 Paths = Callable[[], Sequence[str]]
 
@@ -187,6 +190,7 @@ class Trace:
         self.containers.clear()
         self.facts.clear()
         self.cached.clear()
+        noting.discard(id(self))
         if self.around is None:  # not a block, whose objects are used behind it
             del self.coded[self._first_coded :]
             for number in self.named.keys() - self._known_names:
@@ -199,6 +203,7 @@ class Trace:
 
     def undo(self) -> None:
         """Restore the dicts that tracing has changed, since the function could not be traced."""
+        noting.discard(id(self))
         for known in self.optional_keys[self._first_optional :]:
             known.undo()
 

@@ -348,7 +348,7 @@ def _anywhere(holds: Callable[[Any], bool], x: Any) -> bool:
         return any(_anywhere(holds, item) for item in x)
     if isinstance(x, dict):
         return any(_anywhere(holds, item) for item in x.values())
-    if x.__class__ is slice:
+    if type(x) is slice:
         return any(holds(bound) for bound in (x.start, x.stop, x.step))
     return holds(x)
 
@@ -360,7 +360,7 @@ def plain(x: Any) -> Any:
 
 def bare(x: Any) -> Any:
     """Arrays that have become traced, also in tuples, lists and dicts, as their tracers."""
-    kind = x.__class__
+    kind = type(x)
     if kind is TracedArray:
         return x.tracer
     if kind is tuple:

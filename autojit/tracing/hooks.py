@@ -98,6 +98,8 @@ class Hooks:
     #: ``not x`` of a bool, traced or not, and the type of the value that x stands for.
     negated: Callable[[Any], Any]
     type_of: Callable[[Any], type]
+    #: The class of a traced value, as the code sees it that asks for ``x.__class__``.
+    class_seen: Callable[[Any], type]
     #: Converts the result of a traced function, whose structure and shapes may vary or not.
     returned: Callable[[Any, bool], Any]
     #: A function that makes a result whose parts are nodes, after a call that is traced or not.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import functools
+import sys
 import types
+import typing
 from collections import deque
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from autojit.capture.lists.deques import Deque
+from autojit.capture.rewriting.callees import is_of_library, is_users_file
 from autojit.capture.state.optional import Optional
 from autojit.capture.values.choice import ChosenList
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
@@ -17,6 +22,7 @@ from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, truth
 from autojit.capture.values.table import When, answers
 from autojit.capture.values.type_tests import note_test
+from autojit.session.frames import is_internal
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
@@ -31,16 +37,16 @@ _STAND_INS = {
     Deque: deque,
 }
 
+_ARRAYS = frozenset({FreshArray, TracedArray})
 #: Types of objects that stand for objects of another type.
 _OTHER = (Tracer, FreshArray, *_STAND_INS)
 
 
 def type_of(x: Any) -> type:
     """``type(x)`` as the user would see it without a trace."""
-    if isinstance(x, (FreshArray, TracedArray)):
-        return np.ndarray
     if not isinstance(x, Tracer):
-        return _STAND_INS.get(type(x), type(x))
+        kind = type(x)
+        return np.ndarray if kind in _ARRAYS else _STAND_INS.get(kind, kind)
     if x.weak is not None:
         return x.weak
     return x.dtype.type if x.is_scalar else np.ndarray
@@ -80,6 +86,34 @@ def class_of(x: Any) -> Any:
         return x.__class__
     note_test(x, lambda kind: kind)
     return type_of(x)
+
+
+#: The code that sees the types of Python: that of the user's files, `singledispatch`, and
+#: `np.isscalar`. The other functions of libraries see the class of traced values.
+_SEEING = frozenset(map(id, [*DISPATCHING, np.isscalar.__code__]))
+#: Files whose functions ask on behalf of `isinstance`.
+_ASKING = ("<frozen abc>", abc.__file__, typing.__file__)
+
+
+def class_seen(x: Any) -> type:
+    """``x.__class__`` for a traced value, which ``isinstance`` asks too, in code without a twin."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in _ASKING:
+        frame = frame.f_back
+    code = frame and frame.f_code
+    if code is None or not (_sees(code.co_filename) or id(code) in _SEEING):
+        return type(x)
+    found: type = class_of(x)
+    return found
+
+
+@functools.cache
+def _sees(file: str) -> bool:
+    """Whether the functions in a file are the user's."""
+    return is_users_file(file) and not is_internal(file) and not is_of_library(file)
+
+
+hooks.class_seen = class_seen
 
 
 @answers(type, when=When.ALWAYS)

@@ -12,10 +12,12 @@ import numpy as np
 from autojit.errors import UncoveredFunctionError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
-from autojit.protocols.lifting import as_tracer, common_shape, shape_of, tracer
+from autojit.protocols.kinds import note_several
+from autojit.protocols.lifting import as_tracer, boxed, common_shape, shape_of, tracer
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.created_arrays import bare, is_traced, plain
 from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 from autojit.transformations.batching import vmap
 
 Call = Callable[..., Any]
@@ -122,7 +124,12 @@ def call_vectorize(
         result = by_signature(function, f.signature, taken, call)
     else:
         result = elementwise(function, taken, call)
-    return _cast(result, f.otypes) if f.otypes else result
+    result = _cast(result, f.otypes) if f.otypes else result
+    return tuple(map(_array, result)) if isinstance(result, tuple) else _array(result)
+
+
+def _array(x: Any) -> Any:
+    return x if shape_of(x) else boxed(as_tracer(x))
 
 
 def _without_excluded(
@@ -213,18 +220,26 @@ def _cast(result: Any, types: str) -> Any:
     return as_tracer(result).astype(types[0])
 
 
+def _element(x: Any) -> Any:
+    """An element that NumPy passes to a Python function: the first one as it is, to find the dtypes
+    of the results, and all as Python numbers."""
+    if isinstance(x, Tracer):
+        note_several(x, {x.dtype.type, type(x.dtype.type(0).item())})
+    return x
+
+
 def elementwise(f: Callable[..., Any], args: tuple[Any, ...], call: Call) -> Any:
     """Apply a function of scalars to each element of the arguments, which broadcast."""
     operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
     shape = common_shape(*operands)
     if not shape:
-        return call(f, *(x[()] for x in operands))
+        return call(f, *(_element(x[()]) for x in operands))
     axes = tuple(0 if shape_of(x) else None for x in operands)
     rows = [
         np.ravel(np.broadcast_to(x, shape)) if axis == 0 else x
         for x, axis in zip(operands, axes, strict=True)
     ]
-    results = vmap(lambda *scalars: call(f, *scalars), in_axes=axes)(*rows)
+    results = vmap(lambda *scalars: call(f, *map(_element, scalars)), in_axes=axes)(*rows)
     if isinstance(results, tuple):
         return tuple(np.reshape(r, shape) for r in results)
     return np.reshape(results, shape)

@@ -14,12 +14,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autojit.capture.rewriting.callees import is_users
 from autojit.capture.rewriting.plain import UNBOUND
+from autojit.capture.rewriting.twins import CLOSED_GENERATOR
 from autojit.capture.state.heap import also_reached
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import OneOf, alternatives, resolved
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import note_made
+from autojit.capture.users.sourceless import guarded, query_in
 from autojit.capture.values.stopping import as_it_leaves, of_consumer, of_generator
 from autojit.capture.values.table import When, answers
 from autojit.errors import CaptureError, with_place
@@ -270,7 +273,11 @@ def in_trace() -> bool:
 def generated(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a call of a generator function."""
     plain = f(*args, **kwargs)  # raises Python's error for arguments that do not fit
-    return handed_on(lambda: plain, f, args, kwargs)
+    if current_trace() is None or not is_users(f) or query_in(f, is_users) is None:
+        return handed_on(lambda: plain, f, args, kwargs)
+    if hooks.resuming(f) is None:
+        return guarded(f, CLOSED_GENERATOR, is_users)(*args, **kwargs)
+    return handed_on(lambda: plain, f, args, kwargs, always=True)
 
 
 def handed_on(

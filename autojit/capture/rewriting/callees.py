@@ -10,12 +10,13 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from autojit.capture.users.sourceless import guarded
 from autojit.scipy.names import standing_for
 
 from . import testing_calls
 from .generators import pushed, resumed
 from .testing_calls import on_values
-from .twins import GENERATOR, is_twin_code, twin_of
+from .twins import GENERATOR, is_twin_code, known_reason, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -61,6 +62,11 @@ def is_users_file(file: str) -> bool:
     return not file.startswith(_STANDARD) or is_installed(file)
 
 
+def is_of_library(file: str) -> bool:
+    """Whether a file belongs to one of ``LIBRARIES``."""
+    return any(f"{folder}{name}{os.sep}" in file for folder in _PACKAGES for name in LIBRARIES)
+
+
 def is_installed(file: str) -> bool:
     """Whether a file belongs to an installed package."""
     known = _installed.get(file)
@@ -103,9 +109,18 @@ def _function(function: FunctionType, runtime: type, owner: Any = None) -> Any:
     if function.__code__.co_flags & GENERATOR or is_twin_code(function.__code__):
         return function
     if not is_users(function):
-        return on_values(function) if function.__module__ == testing_calls.MODULE else function
+        if function.__module__ == testing_calls.MODULE:
+            return on_values(function)
+        wrapped = getattr(function, "__wrapped__", None)  # by `contextmanager`, for example
+        if type(wrapped) is FunctionType and is_users(wrapped):
+            return guarded(function, "a function of a library calls it", is_users)
+        return function
     leaving = runtime.leaving(function, owner)  # type: ignore[attr-defined]
-    return twin_of(function, runtime, leaving) or function
+    twin = twin_of(function, runtime, leaving)
+    if twin is not None:
+        return twin
+    reason = known_reason(function.__code__)
+    return function if reason is None else guarded(function, reason, is_users)
 
 
 def _method(method: MethodType, runtime: type) -> Any:
@@ -124,9 +139,7 @@ def _partial(function: partial[Any], runtime: type) -> Any:
 
 
 def _object(value: Any, runtime: type) -> Any:
-    kind = type(value)
-    if isinstance(value, type):
-        return value  # a class of another metaclass
+    kind = type(value)  # of a class, its metaclass
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value

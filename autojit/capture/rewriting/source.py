@@ -10,6 +10,7 @@ import __future__
 import ast
 import itertools
 import linecache
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -59,7 +60,7 @@ def find(function: FunctionType) -> Found:
     for fresh in (False, True):
         if fresh:
             linecache.checkcache(code.co_filename)
-        lines = linecache.getlines(code.co_filename, function.__globals__)
+        lines = linecache.getlines(code.co_filename, function.__globals__) or _of_command(function)
         if not lines:
             raise NoSource("its source is not available")
         for node in _candidates(code, lines):
@@ -71,6 +72,15 @@ def find(function: FunctionType) -> Found:
         f"the source in {code.co_filename} is not the source that it was compiled from "
         "(the file has changed, or a tool has changed the function)"
     )
+
+
+def _of_command(function: FunctionType) -> list[str]:
+    """The lines of ``python -c``, which Python itself keeps from 3.13 on."""
+    is_main = function.__globals__.get("__name__") == "__main__"
+    if function.__code__.co_filename != "<string>" or not is_main or "-c" not in sys.orig_argv:
+        return []
+    text = sys.orig_argv[sys.orig_argv.index("-c") + 1]
+    return text.splitlines(keepends=True)
 
 
 def owner_of(qualname: str) -> str | None:

@@ -19,9 +19,10 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
+from autojit.tracing.running.arguments import Argument
 from autojit.tracing.running.asked import ASKED, is_iterator
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.tracer import Tracer
 
 from .holders import (
     Attributes,

@@ -108,7 +108,7 @@ _objects: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
 
 def is_container(x: Any) -> bool:
     """Whether x is a list, a dict, or an object of the user's class."""
-    return isinstance(x, (list, dict)) or is_object(x)
+    return issubclass(type(x), (list, dict)) or is_object(x)
 
 
 def is_same_content(x: Any, held: Any) -> bool:

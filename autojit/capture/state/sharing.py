@@ -193,9 +193,9 @@ def containers(
     if len(around) > DEEPEST or any(x is value for x in around):
         return
     items: Iterable[tuple[Any, Any]] = ()
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         items = value.items()
-    elif isinstance(value, (list, tuple)):
+    elif issubclass(type(value), (list, tuple)):
         items = enumerate(value)
     elif is_object(value):
         items = contents(value).items()

@@ -274,7 +274,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     """
     values = _with_flagged_parts([UNBOUND if v is LEFT else v for v in values])
     values = with_nones(hooks.alike_states(values))
-    if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
+    if not any(v is UNBOUND or type(v) is Maybe for v in values):
         return with_codes(list(map(as_nodes, values)))
     whole = [v for v in values if v is not UNBOUND]
     if not whole:
@@ -284,7 +284,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     for v in values:
         if v is UNBOUND:
             v = Maybe(zeros_like(known), False)
-        elif not isinstance(v, Maybe):
+        elif type(v) is not Maybe:
             v = Maybe(v, True)
         result.append(v.value if silent else v)
     return with_codes(list(map(as_nodes, result)))
@@ -308,12 +308,12 @@ def _with_flagged_parts(values: Sequence[Any]) -> list[Any]:
 def with_nones(values: Sequence[Any]) -> list[Any]:
     """The values of one name on several ways, with a flag if it, or a part of it, is None on some
     of them."""
-    bound = [v.value if isinstance(v, Maybe) else v for v in values if v is not UNBOUND]
+    bound = [v.value if type(v) is Maybe else v for v in values if v is not UNBOUND]
     some = [v for v in bound if v is not None]
-    if len(some) < len(bound) or any(isinstance(v, Optional) for v in some):
+    if len(some) < len(bound) or any(type(v) is Optional for v in some):
         made = _optional(bound, some) if some else bound
-    elif some and all(type(v) is type(some[0]) and len(v) == len(some[0]) for v in some
-                      if isinstance(some[0], tuple)) and isinstance(some[0], tuple):  # fmt: skip
+    elif some and issubclass(type(some[0]), tuple) and all(
+        type(v) is type(some[0]) and len(v) == len(some[0]) for v in some):  # fmt: skip
         columns = list(zip(*map(with_nones, zip(*some, strict=True)), strict=True))
         make = getattr(type(some[0]), "_make", tuple)
         made = [make(each) for each in columns] if columns else bound
@@ -321,17 +321,17 @@ def with_nones(values: Sequence[Any]) -> list[Any]:
         return list(values)
     rest = iter(made)
     return [
-        v if v is UNBOUND else Maybe(next(rest), v.held) if isinstance(v, Maybe) else next(rest)
+        v if v is UNBOUND else Maybe(next(rest), v.held) if type(v) is Maybe else next(rest)
         for v in values
     ]
 
 
 def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
-    present = with_nones([inner(v) if isinstance(v, Optional) else v for v in some])
+    present = with_nones([inner(v) if type(v) is Optional else v for v in some])
     rest, absent = iter(present), zeros_like(present[0])
     return [
         Optional(absent, False) if v is None
-        else with_inner(v, next(rest)) if isinstance(v, Optional) else Optional(next(rest), True)
+        else with_inner(v, next(rest)) if type(v) is Optional else Optional(next(rest), True)
         for v in values
     ]  # fmt: skip
 

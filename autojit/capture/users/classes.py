@@ -20,10 +20,12 @@ from autojit.errors import ConcreteValueError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
-from autojit.tracing.known import arguments_are_known
+from autojit.tracing.known import arguments_are_known, at_hand
 from autojit.tracing.running import depth
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+
+from .sourceless import query_in
 
 #: Special methods that stay as they are: they make objects and classes, or texts and hashes.
 _PLAIN = frozenset((
@@ -206,10 +208,15 @@ def _calling_twin(f: Any) -> Any:
 
     @functools.wraps(f)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None or arguments_are_known():
+        if current_trace() is None:
+            return f(*args, **kwargs)
+        if arguments_are_known() and query_in(f, is_users) is None:
             return f(*args, **kwargs)
         found = hooks.called(f, args, kwargs)
         if needs_number and isinstance(found, Tracer):
+            value = at_hand(found) if f.__name__ not in ("__float__", "__complex__") else None
+            if value is not None:
+                return value
             raise ConcreteValueError(with_place(_NEEDED.format(f.__qualname__), user_source()))
         return found
 

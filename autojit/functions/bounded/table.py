@@ -117,9 +117,9 @@ FUNCTIONS.update({np.reshape: _reshape, np.ravel: _ravel, np.flip: _flip})
 
 def is_bounded(x: Any) -> bool:
     """Whether an argument is bounded, or is a list that contains a bounded array."""
-    if x.__class__ is Bounded:
+    if type(x) is Bounded:
         return True
-    return x.__class__ in LISTS and any(map(is_bounded, x))
+    return type(x) in LISTS and any(map(is_bounded, x))
 
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
@@ -131,14 +131,14 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     operands = _ELEMENTWISE.get(function, 2)
     if any(is_bounded(x) for x in (*args[operands:], *kwargs.values())):
         refuse(f"{name} with such an argument")
-    if any(x.__class__ in LISTS and is_bounded(x) for x in args):
+    if any(type(x) in LISTS and is_bounded(x) for x in args):
         refuse(f"{name} of a list")
     return answer(*args, **kwargs)
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a ufunc that has a bounded array among its arguments."""
-    if any(x.__class__ in LISTS and is_bounded(x) for x in inputs):
+    if any(type(x) in LISTS and is_bounded(x) for x in inputs):
         refuse(f"np.{ufunc.__name__} of a list")
     if ufunc is _MATMUL and method == "__call__" and not any(kwargs.values()):
         return products.matmul(*inputs)

@@ -16,7 +16,7 @@ from autojit.functions.linalg import factorizations as linalg
 from autojit.functions.linalg import spectral
 from autojit.functions.linalg.factorizations import adjoint
 from autojit.functions.reductions import squared
-from autojit.protocols.lifting import tracer
+from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.arguments import floating
 from autojit.scipy.registry import answers
@@ -150,7 +150,12 @@ def norm(
     >>> grad(linalg.norm)(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
-    return spectral.norm(a, ord, axis, keepdims)
+    x = as_tracer(a)
+    result = spectral.norm(x, ord, axis, keepdims)
+    by_library = ord in (None, 2) if x.ndim == 1 else x.ndim == 2 and ord in (1, np.inf)
+    if by_library and x.size and axis is None and not keepdims and x.dtype.char in "fdFD":
+        return tracer(to_dtype(as_value(result), np.float64), float)  # as from BLAS and LAPACK
+    return result
 
 
 def _no_shape(name: str) -> AutojitError:

@@ -18,9 +18,10 @@ from autojit.tracing.context import CapturedView, Paths, Trace, new_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs, Known
-from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
+from .arguments import Argument
 from .caught import RaisedAgain
 from .depth import Deeper
 from .leaks import check_nothing_left
