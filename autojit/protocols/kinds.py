@@ -38,7 +38,7 @@ _MOST = 64
 def kinds_of(x: Any) -> set[type]:
     """The types that a number may have in Python, one per way that differs."""
     x = bare(x)
-    if isinstance(x, Tracer) and x.owner.kinds:
+    if isinstance(x, Tracer) and x.owner.kinds and not (x.is_bounded or x.shape):
         found = x.owner.kinds.get(x.value)
         if found:
             return set(found)

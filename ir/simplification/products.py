@@ -16,7 +16,7 @@ from typing import NamedTuple
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, is_half
-from autojit.ir.ops.arithmetic import mul
+from autojit.ir.ops.arithmetic import mul, select
 from autojit.ir.ops.contract import dot, free_axes
 from autojit.ir.ops.linear import constant
 from autojit.ir.ops.move import broadcast, reshape, transpose
@@ -93,6 +93,53 @@ def dot_of_single_terms(op: Op, at: Rewriter) -> Value | None:
         broadcast(rows, shape=shape, dims=tuple(range(n + len(free_a)))),
         broadcast(columns, shape=shape, dims=dims),
     )
+
+
+@rules(dot)
+def dot_of_masked_transpose(op: Op, at: Rewriter) -> Value | None:
+    """A factor select(mask, transpose(x), c) is read as x lies in memory
+
+    A loop over the columns of a matrix, as in ``b[i, j] += a[i:, i] @ b[i:, j]`` for all j, becomes
+    such a product. The library takes a transposed factor, but the selection would copy x to one.
+    """
+    for side in (0, 1):
+        found = _masked_transpose(op.operands[side], at)
+        if found is None:
+            continue
+        lying, axes = found
+        batch, contract = op.params["batch"], op.params["contract"]
+        free = [axes[i] for i in free_axes(len(axes), contract[side], batch[side])]
+        if free != sorted(free) or any(axes[i] >= len(batch[side]) for i in batch[side]):
+            continue  # the result would have other axes, or a library no matrix for each batch
+        operands, both = list(op.operands), []
+        operands[side] = lying
+        for pair in (batch, contract):
+            mine = tuple(axes[i] for i in pair[side])
+            both.append((mine, pair[1]) if side == 0 else (pair[0], mine))
+        return dot(*operands, batch=both[0], contract=both[1])
+    return None
+
+
+def _masked_transpose(v: Value, at: Rewriter) -> tuple[Value, tuple[int, ...]] | None:
+    """Return a selection of a matrix as it lies in memory, and its axis for each axis of ``v``.
+    None if ``v`` does not select from a transpose by a mask that repeats."""
+    made = at.definition(v, select)
+    mask = made and at.definition(made.operands[0], broadcast)
+    if made is None or mask is None:
+        return None
+    for place in (1, 2):
+        moved = at.definition(made.operands[place], transpose)
+        other = at.definition(made.operands[3 - place], constant)
+        if moved is None or other is None:
+            continue
+        (x,), axes = moved.operands, moved.params["axes"]
+        dims = tuple(axes[d] for d in mask.params["dims"])
+        if dims != tuple(sorted(dims)):
+            continue
+        held = broadcast(mask.operands[0], shape=x.shape, dims=dims)
+        rest = full(other.params["value"], x.type)
+        return select(held, *((x, rest) if place == 1 else (rest, x))), axes
+    return None
 
 
 def _extents(v: Value, axes: Sequence[int]) -> tuple[int, ...]:

@@ -164,9 +164,9 @@ def test_attributes_of_arrays_that_are_not_covered() -> None:
         jit(lambda x: x.strides)(X)
     with pytest.raises(AttributeError, match="has no attribute 'summ'"):
         jit(lambda x: x.summ())(X)
-    # The user's question is about an array; NumPy's own, in code that is not captured, is not.
+    # The user's question is about an array; NumPy's own is not.
     assert jit(lambda x: hasattr(x, "__array_interface__"))(X)
-    assert not jit(eval("lambda x: hasattr(x, '__array_interface__')"))(X)
+    assert jit(eval("lambda x: hasattr(x, '__array_interface__')"))(X)
 
 
 def test_uncovered_is_also_not_implemented() -> None:

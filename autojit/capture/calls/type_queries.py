@@ -25,6 +25,7 @@ from autojit.capture.values.type_tests import note_test
 from autojit.session.frames import is_internal
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.hooks import hooks
+from autojit.tracing.running.as_written import add_answer
 from autojit.tracing.tracer import Tracer
 
 #: The Python types that our own types stand for.
@@ -200,6 +201,10 @@ def hasattr_(x: Any, name: str) -> bool:
         return hasattr(x, name)
     note_test(bare(x), lambda kind: hasattr(kind, name))
     return hasattr(type_of(x), name)
+
+
+add_answer("type", type_)
+add_answer("hasattr", hasattr_)
 
 
 @answers(callable)

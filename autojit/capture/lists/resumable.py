@@ -22,13 +22,13 @@ from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import OneOf, alternatives, resolved
 from autojit.capture.state.optional import Optional
 from autojit.capture.state.stretch import note_made
-from autojit.capture.users.sourceless import guarded, query_in
 from autojit.capture.values.stopping import as_it_leaves, of_consumer, of_generator
 from autojit.capture.values.table import When, answers
 from autojit.errors import CaptureError, with_place
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
+from autojit.tracing.running.as_written import answering, asks_below
 from autojit.tracing.running.asked import is_iterator, is_lost, note_asked
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -273,11 +273,11 @@ def in_trace() -> bool:
 def generated(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a call of a generator function."""
     plain = f(*args, **kwargs)  # raises Python's error for arguments that do not fit
-    if current_trace() is None or not is_users(f) or query_in(f, is_users) is None:
-        return handed_on(lambda: plain, f, args, kwargs)
-    if hooks.resuming(f) is None:
-        return guarded(f, CLOSED_GENERATOR, is_users)(*args, **kwargs)
-    return handed_on(lambda: plain, f, args, kwargs, always=True)
+    if current_trace() is None or not is_users(f):
+        return plain
+    if hooks.resuming(f) is not None and (in_trace() or asks_below(f, is_users)):
+        return generator(f, args, kwargs, None)
+    return answering(f, CLOSED_GENERATOR, is_users)(*args, **kwargs)
 
 
 def handed_on(

@@ -10,8 +10,8 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from autojit.capture.users.sourceless import guarded
 from autojit.scipy.names import standing_for
+from autojit.tracing.running.as_written import answering, guarded
 
 from . import testing_calls
 from .generators import pushed, resumed
@@ -120,7 +120,7 @@ def _function(function: FunctionType, runtime: type, owner: Any = None) -> Any:
     if twin is not None:
         return twin
     reason = known_reason(function.__code__)
-    return function if reason is None else guarded(function, reason, is_users)
+    return function if reason is None else answering(function, reason, is_users)
 
 
 def _method(method: MethodType, runtime: type) -> Any:
@@ -139,7 +139,9 @@ def _partial(function: partial[Any], runtime: type) -> Any:
 
 
 def _object(value: Any, runtime: type) -> Any:
-    kind = type(value)  # of a class, its metaclass
+    kind = type(value)
+    if isinstance(value, type):
+        return value  # a class of another metaclass
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value

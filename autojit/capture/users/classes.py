@@ -22,10 +22,9 @@ from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known, at_hand
 from autojit.tracing.running import depth
+from autojit.tracing.running.as_written import answering, asks_below
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .sourceless import query_in
 
 #: Special methods that stay as they are: they make objects and classes, or texts and hashes.
 _PLAIN = frozenset((
@@ -203,6 +202,10 @@ def _comparing_fields(cls: type, name: str) -> Any:
     return watched
 
 
+#: The reason why a method has no twin where the values are known.
+_BY_PYTHON = "Python calls it"
+
+
 def _calling_twin(f: Any) -> Any:
     needs_number = f.__name__ in _NUMBERS
 
@@ -210,8 +213,8 @@ def _calling_twin(f: Any) -> Any:
     def watched(*args: Any, **kwargs: Any) -> Any:
         if current_trace() is None:
             return f(*args, **kwargs)
-        if arguments_are_known() and query_in(f, is_users) is None:
-            return f(*args, **kwargs)
+        if arguments_are_known() and not asks_below(f, is_users):
+            return answering(f, _BY_PYTHON, is_users)(*args, **kwargs)
         found = hooks.called(f, args, kwargs)
         if needs_number and isinstance(found, Tracer):
             value = at_hand(found) if f.__name__ not in ("__float__", "__complex__") else None

@@ -21,6 +21,10 @@ SEEN = {
     "class": "return 2 * x if x.__class__ is float else 3 * x",
     "isscalar": "return 2 * x if np.isscalar(x) else 3 * x",
     "number": "return 2 * x if isinstance(x, numbers.Real) else 3 * x",
+    "type": "return 2 * x if type(x) is float else 3 * x",
+    "hasattr": "return 3 * x if hasattr(x, '__len__') else 2 * x",
+    "type in an inner function": "return (lambda v: 2 * v if type(v) is float else 3 * v)(x)",
+    "attribute": "return 2 * x if (type(Told.type), type(x)) == (int, float) else 3 * x",
     "match": "match x:\n        case float():\n            return 2 * x\n    return 3 * x",
     "inner function": "return (lambda v: 2 * v if isinstance(v, float) else 3 * v)(x)",
     "function called": "return told(x)",
@@ -29,9 +33,7 @@ SEEN = {
 }
 #: Functions that see the object that stands for a number.
 REFUSED = {
-    "type": "return 2 * x if type(x) is float else 3 * x",
-    "hasattr": "return 3 * x if hasattr(x, '__len__') else 2 * x",
-    "inner function": "return (lambda v: 2 * v if type(v) is float else 3 * v)(x)",
+    "passed on": "return 2 * x if list(map(type, [x])) == [float] else 3 * x",
     "function called": "return of_type(x)",
     "method called": "return Told().of_type(x)",
     "module": "return helpers.of_type(x)",
@@ -47,6 +49,8 @@ def of_type(x: Any) -> Any:
 
 
 class Told:
+    type = 1
+
     def of(self, x: Any) -> Any:
         return told(x)
 
@@ -129,14 +133,6 @@ def manager_by_type(x: Any) -> Any:
     yield of_type(x)
 
 
-class Meta(type):
-    def __call__(cls, x: Any) -> Any:
-        return of_type(x)
-
-
-class Made(metaclass=Meta): ...
-
-
 def in_with(x: Any) -> Any:
     with Number(x) as y:
         return y
@@ -152,7 +148,7 @@ CALLED: dict[str, Callable[[Any], Any]] = {
     "sign": lambda x: -Number(x), "with": in_with, "manager": in_manager,
     "generator": lambda x: next(generated(x)), "loop": lambda x: sum(generated(x)),
     "generator by type": lambda x: next(generated_by_type(x)),
-    "loop by type": lambda x: sum(generated_by_type(x)), "metaclass": lambda x: Made(x),
+    "loop by type": lambda x: sum(generated_by_type(x)),
     "elements": lambda x: np.vectorize(told)(np.array([x, x]))[0],
 }  # fmt: skip
 

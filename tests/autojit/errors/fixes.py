@@ -1141,6 +1141,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "    g(*[1.0 if k >> j & 1 else np.float64(1.0) for j in range(4)])",
         "f = jit(f)\nx = np.float64(1.0)\nFIX",
     ),
+    "dispatch/retraces.py: f(x[()])": (
+        "g = jit(lambda *xs: sum(2 * v if isinstance(v, np.ndarray) else v for v in xs))\n"
+        "for k in range(16):\n"
+        "    g(*[np.array(1.0) if k >> j & 1 else np.float64(1.0) for j in range(4)])",
+        "f = jit(lambda v: 2 * v if isinstance(v, np.ndarray) else v)\nx = np.array(1.0)\nFIX",
+    ),
     "drawing/graphs/digraph.py: dot.save('graph.gv')": (
         "autojit.make_dot(autojit.Value(1.0) * 2).pipe(format='png')",
         "import os, tempfile\nos.chdir(tempfile.mkdtemp())\n"

@@ -488,7 +488,7 @@ def test_other_threads_see_numpy_as_it_is() -> None:
     def f(x: Any) -> Any:
         traced.set()
         assert done.wait(10)
-        kinds.append(type(np.zeros(3)))
+        kinds.append(np.zeros(3).__class__)
         return x
 
     thread = threading.Thread(target=other)

@@ -378,7 +378,7 @@ def test_ranges() -> None:
 
     def f(n: Any) -> Any:
         r = Traced()(range, 1, n)
-        assert (type(r), r.start, r.step, r.sign) == (TracedRange, 1, 1, 1)
+        assert (r.__class__, r.start, r.step, r.sign) == (TracedRange, 1, 1, 1)
         with pytest.raises(ConcreteValueError, match="fori_loop"):
             iter(r)
         return n
