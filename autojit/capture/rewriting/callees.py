@@ -140,11 +140,12 @@ def _partial(function: partial[Any], runtime: type) -> Any:
 
 def _object(value: Any, runtime: type) -> Any:
     kind = type(value)
-    if isinstance(value, type):
-        return value  # a class of another metaclass
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value
+    if isinstance(value, type):  # a class of another metaclass
+        call = guarded(method, "Python calls it", is_users)
+        return value if call is method else MethodType(call, value)
     twin = _function(method, runtime, kind)
     return value if twin is method else MethodType(twin, value)
 

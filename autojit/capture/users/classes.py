@@ -172,8 +172,24 @@ def _watched(cls: type, name: str, value: Any) -> Any:
         made.attrname = name
         return made
     is_special = name.startswith("__") and name.endswith("__") and name not in _PLAIN
-    is_called = is_special and type(value) is FunctionType and is_users(value)
-    return _calling_twin(value) if is_called else None
+    if type(value) is not FunctionType or not is_users(value):
+        return None
+    if name in _TEXTS and answering(value, _BY_PYTHON, is_users) is not value:
+        return _seeing_types(value)
+    return _calling_twin(value) if is_special else None
+
+
+#: Methods that run as they are written, and may ask for types.
+_TEXTS = frozenset(("__str__", "__repr__", "__format__", "__hash__"))
+
+
+def _seeing_types(f: Any) -> Any:
+    @functools.wraps(f)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        run = f if current_trace() is None else answering(f, _BY_PYTHON, is_users)
+        return run(*args, **kwargs)
+
+    return watched
 
 
 #: The comparisons that `dataclass(order=True)` makes.

@@ -109,6 +109,9 @@ class Number:
     def __neg__(self) -> Any:
         return of_type(self.value)
 
+    def __str__(self) -> str:
+        return "a" if type(self.value) is float else "bb"
+
     def __enter__(self) -> Any:
         return told(self.value)
 
@@ -133,6 +136,14 @@ def manager_by_type(x: Any) -> Any:
     yield of_type(x)
 
 
+class Meta(type):
+    def __call__(cls, x: Any) -> Any:
+        return of_type(x)
+
+
+class Made(metaclass=Meta): ...
+
+
 def in_with(x: Any) -> Any:
     with Number(x) as y:
         return y
@@ -145,7 +156,8 @@ def in_manager(x: Any) -> Any:
 
 CALLED: dict[str, Callable[[Any], Any]] = {
     "operator": lambda x: Number(x) + x, "property": lambda x: Number(x).by_type,
-    "sign": lambda x: -Number(x), "with": in_with, "manager": in_manager,
+    "sign": lambda x: -Number(x), "text": lambda x: x * len(str(Number(x))), "with": in_with,
+    "manager": in_manager,
     "generator": lambda x: next(generated(x)), "loop": lambda x: sum(generated(x)),
     "generator by type": lambda x: next(generated_by_type(x)),
     "loop by type": lambda x: sum(generated_by_type(x)),
@@ -168,7 +180,10 @@ def test_refused_where_a_library_calls() -> None:
     def elements(x: Any) -> Any:
         return np.sum(np.vectorize(of_type)(x))
 
-    for f, x in ((by_manager, 1.0), (elements, np.ones(2))):
+    def by_metaclass(x: Any) -> Any:
+        return Made(x)
+
+    for f, x in ((by_manager, 1.0), (elements, np.ones(2)), (by_metaclass, 1.0)):
         for transformed in (jit(f), grad(f)):
             with pytest.raises(CaptureError):
                 transformed(x)
