@@ -124,7 +124,7 @@ def note_call(
             by_name = dict(zip(names, each[len(args) :], strict=True))
             found.append(_types(function, each[: len(args)], by_name))
     for k, x in enumerate(made):
-        if isinstance(x, Tracer) and not x.shape:
+        if isinstance(x, Tracer) and not x.shape and not any(x is each for each in given):
             _note(x, {types[k] for types in found if k < len(types)} | {hooks.type_of(x)})
 
 
