@@ -19,7 +19,7 @@ from autojit.ir.regions.while_ import while_ as while_op
 from autojit.protocols.lifting import in_type
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import LeafType, argument_type, leaf_type
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import with_values
 from autojit.tracing.protocol import bounds_of, with_bounds
@@ -151,7 +151,9 @@ def _carry_body(
     one round for each number.
     """
     leaves, structure = pytrees.flatten(init)
-    types = [leaf_type(pytrees.check_result(x, f"The first carry of {what}")) for x in leaves]
+    types = [argument_type(pytrees.check_result(x, f"The first carry of {what}")) for x in leaves]
+    # From the second step on, a carry without axes is a scalar.
+    types = [t.seen_as(t.seen | LeafType(t.type, t.weak).seen) for t in types]
     types = [t._replace(weak=None) if t.weak is bool else t for t in types]  # as NumPy's bools
     paths = pytrees.paths(init, "carry")
     for _ in range(3 * len(types) + 1):  # an int may become a float, complex, an array's dtype
@@ -177,7 +179,7 @@ def _carry_body(
         changed = list(types)
         for i, (old, new) in enumerate(zip(types, made, strict=False)):
             if old.weak is not None and old.type.shape == new.type.shape:
-                changed[i] = new
+                changed[i] = new.seen_as(old.seen | new.seen)
             elif old.type != new.type:
                 _carry_differs(what, paths[i], old.type, new.type)
         if changed == types:
@@ -326,7 +328,7 @@ def emit_switch(
 ) -> Any:
     """``switch`` inside a trace; ``names`` are the branches' names in messages."""
     leaves, structure = pytrees.flatten(operands)
-    types = [leaf_type(leaf) for leaf in leaves]
+    types = [argument_type(leaf) for leaf in leaves]
 
     def trace_all(dtypes: Sequence[np.dtype] | None) -> list[Body]:
         return [

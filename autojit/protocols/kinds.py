@@ -16,7 +16,7 @@ import numpy as np
 
 from autojit.ir.core.program import Value
 from autojit.ir.ops.move import reshape
-from autojit.tracing.context import current_trace, noting, outside_of_traces
+from autojit.tracing.context import current_trace, outside_of_traces
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
@@ -58,10 +58,7 @@ def note_kinds(made: Any, leaves: Iterable[Any]) -> None:
 
 def note_several(made: Tracer, kinds: Iterable[type]) -> None:
     """Note the types that a number may have, if there are several."""
-    found = set(kinds)
-    if len(found) > 1:
-        made.owner.kinds[made.value] = found
-        noting.add(id(made.owner))
+    made.owner.note_types(made.value, kinds)
 
 
 def _note(made: Tracer, kinds: Iterable[type]) -> None:

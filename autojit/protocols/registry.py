@@ -119,7 +119,9 @@ def _as_numpys(function: Any, result: Any, kwargs: Any) -> Any:
     """The result with arrays without axes, or scalars, where NumPy's has them."""
     if function in VIEWS:
         return result
-    is_array = function in ARRAYS or (function in _QUANTILES and kwargs.get("keepdims") is True)
+    is_array = function in ARRAYS
+    if function in _QUANTILES:
+        is_array = kwargs.get("keepdims") is True or kwargs.get("weights") is not None
     return boxed(result) if is_array and isinstance(result, Tracer) else as_scalars(result)
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from autojit.errors import (
     AutojitError,
     ShapeError,
@@ -22,7 +24,7 @@ from autojit.errors import (
     UncoveredFunctionError,
     with_place,
 )
-from autojit.protocols.lifting import as_scalars
+from autojit.protocols.lifting import as_scalars, as_value, boxed, to_dtype, tracer
 from autojit.protocols.lists import takes_arrays
 from autojit.protocols.way_out import offer, their_refusal
 from autojit.session.tracebacks import is_from_user
@@ -31,6 +33,7 @@ from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 from .arguments import refused
 
@@ -42,6 +45,38 @@ FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
 
 #: The attribute in which a stand-in holds SciPy's own function.
 OWN = "__scipys_own__"
+
+
+#: Functions of SciPy that return a Python float, or a tuple that begins with one.
+_FLOATS = frozenset(
+    [f"scipy.integrate.{name}" for name in ("dblquad", "nquad", "quad", "tplquad")]
+    + [f"scipy.optimize.{name}" for name in ("bisect", "brenth", "brentq", "ridder")]
+    + [f"scipy.spatial.distance.{name}" for name in ("euclidean", "seuclidean")]
+    + ["scipy.interpolate.splint", "scipy.interpolate.UnivariateSpline.integral"]
+)
+
+
+def _as_floats(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return (_as_floats(result[0]), *result[1:])
+    is_float = isinstance(result, Tracer) and not result.shape and result.dtype.kind == "f"
+    return tracer(to_dtype(as_value(result), np.float64), float) if is_float else result
+
+
+def _unchanged(result: Any) -> Any:
+    return result
+
+
+def returns_array(function: F) -> F:
+    """Mark a function from which SciPy returns an array even where it has no axes."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return boxed(result) if isinstance(result, Tracer) else result
+
+    call.gives_array = True  # type: ignore[attr-defined]
+    return cast(F, call)
 
 
 def answers(
@@ -62,10 +97,13 @@ def answers(
 
     def register(function: F) -> F:
         traced = takes_arrays(*tuples)(function)
+        gives_array = getattr(function, "gives_array", False)
+        finished = _as_floats if name in _FLOATS else _unchanged
 
         def answered(*args: Any, **kwargs: Any) -> Any:
             try:
-                return as_scalars(traced(*args, **_without_defaults(name, function, kwargs)))
+                result = traced(*args, **_without_defaults(name, function, kwargs))
+                return result if gives_array else finished(as_scalars(result))
             except TypeMismatch as error:
                 raise ShapeError(with_place(f"{name}: {error}", user_source())) from None
             except UncoveredFunctionError as error:

@@ -15,7 +15,7 @@ import numpy as np
 from autojit.control_flow.control import scan
 from autojit.ir.core.program import Program, current_builder
 from autojit.protocols.lifting import to_dtype, tracer
-from autojit.staging.trace_function import leaf_type
+from autojit.staging.trace_function import LeafType, columns_of, leaf_type
 from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.values import is_tracer, lift
 from autojit.transformations.custom import custom_vjp
@@ -118,8 +118,8 @@ class _Closed:
         real = np.empty(0, problem.y0.dtype).real.dtype
         time = leaf_type(problem.t0).type.with_dtype(real)
         self.program: Program = trace_flat(
-            lambda t, y: [problem.slope(t, y)], [time, problem.y0.type], [None] * 2, [False] * 2,
-            "slope",
+            lambda t, y: [problem.slope(t, y)],
+            *columns_of([LeafType(time, None), LeafType(problem.y0.type, None)]), "slope",
         )  # fmt: skip
         self.is_parameter = [is_tracer(c) and c.type.is_inexact for c in self.program.captured]
         pairs = zip(self.program.captured, self.is_parameter, strict=True)

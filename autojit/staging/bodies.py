@@ -25,7 +25,7 @@ from . import pytrees
 from .containers import watched
 from .execute import apply
 from .numba_functions import python_function
-from .trace_function import LeafType, columns_of, leaf_type
+from .trace_function import LeafType, argument_type, columns_of, leaf_type
 from .unrolled import without_long_stretches
 
 
@@ -112,7 +112,7 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
         results, body = pytrees.flatten(function(*pytrees.unflatten(structure, tracers)))
         return results
 
-    kinds = [leaf_type(leaf) for leaf in leaves]
+    kinds = [argument_type(leaf) for leaf in leaves]
     program = trace_flat(flat, *columns_of(kinds), "main")
     return pytrees.unflatten(body, apply(program, leaves))
 

@@ -13,6 +13,7 @@ from autojit.errors import AutojitError, MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.core.values import apart
+from autojit.protocols.kinds import are_noted, kinds_of
 from autojit.tracing.context import PYTHON_TYPES, Paths, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
@@ -79,9 +80,9 @@ class LeafType(NamedTuple):
         return usual if is_usual else usual._replace(kinds=kinds)
 
 
-def columns_of(leaves: Sequence[LeafType]) -> tuple[list[Type], list[Any], list[bool]]:
-    """The types of leaves, their Python types, and which are arrays without axes."""
-    return [x.type for x in leaves], [x.weak for x in leaves], [x.boxed for x in leaves]
+def columns_of(leaves: Sequence[LeafType]) -> tuple[list[Type], list[Any], list[frozenset[Any]]]:
+    """The types of leaves, their Python types, and the types that the user may see."""
+    return [x.type for x in leaves], [x.weak for x in leaves], [x.kinds for x in leaves]
 
 
 def leaf_type(leaf: Any) -> LeafType:
@@ -103,9 +104,13 @@ def leaf_type(leaf: Any) -> LeafType:
 
 def argument_type(leaf: Any) -> LeafType:
     """The same for an argument of a function of the user's, which may tell an array without axes
-    from a scalar."""
+    from a scalar, and whose type may depend on the way."""
     found = leaf_type(leaf)
-    if found.type.shape or found.weak:
+    if found.type.shape:
+        return found
+    if isinstance(leaf, Tracer) and are_noted([leaf]):
+        return found.seen_as(frozenset(kinds_of(leaf)))
+    if found.weak:
         return found
     is_array = not leaf.is_number if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)
     return found._replace(kinds=_ARRAY) if is_array else found

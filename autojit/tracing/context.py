@@ -141,6 +141,13 @@ class Trace:
         #: What functions under `functools.lru_cache` have returned in it, by their arguments.
         self.cached: dict[Any, Any] = {}
 
+    def note_types(self, value: Value, kinds: Iterable[type]) -> None:
+        """Note the types that a number may have in Python, if there are several."""
+        found = set(kinds)
+        if len(found) > 1:
+            self.kinds[value] = found
+            noting.add(id(self))
+
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
         found = keys(thing)

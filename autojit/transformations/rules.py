@@ -17,7 +17,7 @@ from autojit.ir.core.types import Type
 from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.trace_function import LeafType, argument_type, leaf_type
 from autojit.tracing.context import require
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
@@ -76,7 +76,7 @@ def arguments_of(args: Sequence[Any], nondiff: Sequence[int], name: str, kind: s
     paths = [p for i in named for p in pytrees.paths(args[i], f"argument {i}")]
     for leaf, path in zip(leaves, paths, strict=True):
         pytrees.check_argument(leaf, path, f"{kind}({name}, nondiff_argnums=(...,))")
-    types = [leaf_type(leaf) for leaf in leaves]
+    types = [argument_type(leaf) for leaf in leaves]
     return Arguments({i: args[i] for i in numbers}, leaves, structure, types, paths)
 
 

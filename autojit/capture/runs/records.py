@@ -23,7 +23,7 @@ from autojit.capture.state.kinds import seen_type
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.optional import Optional, inner, with_inner
 from autojit.capture.state.sharing import containers
-from autojit.protocols.kinds import note_seen
+from autojit.protocols.kinds import is_boxed, note_seen
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import FOREIGN, keep, peers
@@ -111,7 +111,7 @@ class Record(NamedTuple):
                 x, t = next(rest)
                 found = Tracer(lift(x), trace, t.weak)
                 note_seen([found], [t.kinds])
-                if t.type.shape or _is_boxed(leaf):
+                if t.type.shape or is_boxed(leaf):
                     found.boxed, arrays[place] = True, found
                     keep([found] if place in self.kept else [])
                 made.append(found)
@@ -135,18 +135,12 @@ def _known(leaf: Any, passed: Mapping[int, Any]) -> Any:
 
 def _like(leaf: Any) -> Any:
     made = zero(leaf_type(leaf))
-    return np.asarray(made) if _is_boxed(leaf) else made
-
-
-def _is_boxed(leaf: Any) -> bool:
-    if isinstance(leaf, Tracer):
-        return not leaf.is_scalar
-    return isinstance(leaf, np.ndarray)
+    return np.asarray(made) if is_boxed(leaf) else made
 
 
 def _are_alike(a: Any, b: Any) -> bool:
     if pytrees.is_array(a) or pytrees.is_array(b):
-        return pytrees.is_array(a) and pytrees.is_array(b) and _is_boxed(a) == _is_boxed(b)
+        return pytrees.is_array(a) and pytrees.is_array(b) and is_boxed(a) == is_boxed(b)
     if a is b:
         return True
     plain = (str, bytes, frozenset, range, Same, _Known, np.dtype)
@@ -180,7 +174,7 @@ class Outside:
         for place, leaf in enumerate(leaves):
             if not pytrees.is_array(leaf):
                 self._check(leaf)
-            elif _is_boxed(leaf):
+            elif is_boxed(leaf):
                 x = bare(leaf)
                 if id(_root(x)) in elsewhere and not self._has_array(_root(x)):
                     raise Unsaved("an array that the function makes and that is in a list as well")
@@ -263,7 +257,7 @@ class Outside:
         if type(x) in (Maybe, Optional):
             return with_inner(x, self._frozen(inner(x)))
         if pytrees.is_array(x):
-            is_fixed = _is_boxed(bare(x)) and self._has_array(bare(x))
+            is_fixed = is_boxed(x) and self._has_array(bare(x))
             return Same(x) if is_fixed else x
         return hooks.as_state(x)
 

@@ -15,7 +15,7 @@ import numpy as np
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
-from autojit.protocols.kinds import note_kinds
+from autojit.protocols.kinds import is_boxed, note_kinds
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import FOREIGN, Uncertain, is_kept, peers, relate
 from autojit.tracing.blocks import here, is_around, original
@@ -115,7 +115,7 @@ def results_of(
     made = [Tracer(v, trace, t.weak) for v, t in zip(results, types, strict=True)]
     for number, found in enumerate(made):
         if not found.shape:
-            found.boxed = any(_is_array(way[number]) for way in leaves)
+            found.boxed = any(is_boxed(way[number]) for way in leaves)
         found.kept = any(is_copied(way[number]) for way in leaves)
     for number, found in enumerate(made):
         note_kinds(found, [way[number] for way in leaves])
@@ -131,11 +131,6 @@ def is_copied(leaf: Any, outside: Container[int] = ()) -> bool:
     while leaf.base is not None:
         leaf = leaf.base
     return is_kept(leaf) or id(original(leaf)) in outside
-
-
-def _is_array(leaf: Any) -> bool:
-    leaf = bare(leaf)
-    return not leaf.is_scalar if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)
 
 
 # -- values that nobody reads -------------------------------------------------------------

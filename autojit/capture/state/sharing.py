@@ -73,7 +73,7 @@ def check_apart(a: Any, b: Any) -> None:
     trace = current_trace()
     known = trace.containers.get(id(a)) if trace is not None else None
     same = any(x is b for x in known.others) if known is not None else False
-    if type(a) is type(b) is Tracer:
+    if isinstance(a, Tracer) and isinstance(b, Tracer):
         same = any(original(x) is original(b) for x in peers(a) if isinstance(x, Tracer))
         same = same or (is_kept(here(a)) and is_kept(here(b)))
     if same:

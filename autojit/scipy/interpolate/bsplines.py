@@ -13,7 +13,7 @@ import numpy as np
 from autojit.errors import with_place
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, known_integer, refused
-from autojit.scipy.registry import answers, answers_class
+from autojit.scipy.registry import answers, answers_class, returns_array
 from autojit.tracing.created_arrays import MadeOfTraced, is_traced
 from autojit.tracing.source import user_source
 
@@ -98,6 +98,7 @@ class BSpline(MadeOfTraced):
         """The knots, the coefficients and the degree."""
         return self.t, self.c, self.k
 
+    @returns_array
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value of the spline or of a derivative at points."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
@@ -265,6 +266,7 @@ def splrep(
 
 
 @answers("scipy.interpolate.splev", tuples=("tck",))
+@returns_array
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline, or a derivative of it, at points.
 
@@ -354,6 +356,7 @@ class InterpolatedUnivariateSpline:
         self.ext: Any = names.get(ext, ext)
         self._tck = splrep(either(x), either(y), k=k, s=0)
 
+    @returns_array
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         return splev(x, self._tck, nu, self.ext if ext is None else ext)
 

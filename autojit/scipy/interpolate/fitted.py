@@ -9,7 +9,7 @@ import numpy as np
 from autojit.functions.polynomials.traced import Poly1d
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, floating, known, known_integer, refused
-from autojit.scipy.registry import answers, original
+from autojit.scipy.registry import answers, original, returns_array
 
 from .bsplines import BSpline, collocation, make_interp_spline, splev
 from .grids import RectBivariateSpline
@@ -96,6 +96,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
 
 
 @answers("scipy.interpolate.pchip_interpolate")
+@returns_array
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """Monotone cubics through values, or their derivatives; a list of orders ``der`` gives a list.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, refused
-from autojit.scipy.registry import answers, answers_class
+from autojit.scipy.registry import answers, answers_class, returns_array
 from autojit.tracing.created_arrays import is_traced
 from autojit.transformations.batching import vmap
 
@@ -59,6 +59,7 @@ class interp1d:
         if isinstance(self.kind, int):
             self._spline = make_interp_spline(self.x, rows, self.kind)
 
+    @returns_array
     def __call__(self, x: Any) -> Any:
         points = either(x)
         flat = np.reshape(points, (-1,))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.scipy.arguments import refused
-from autojit.scipy.registry import answers
+from autojit.scipy.registry import answers, returns_array
 
 from .bsplines import BSpline, splev, splint
 from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d
@@ -23,11 +23,13 @@ def _polynomials(self: Any) -> PPoly:
 
 
 @answers("scipy.interpolate.PPoly.__call__")
+@returns_array
 def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     return _polynomials(self)(x, nu, extrapolate)
 
 
 @answers("scipy.interpolate.PPoly.integrate")
+@returns_array
 def _piecewise_integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
     return _polynomials(self).integrate(a, b, extrapolate)
 
@@ -38,6 +40,7 @@ def _splines(self: Any) -> BSpline:
 
 
 @answers("scipy.interpolate.BSpline.__call__")
+@returns_array
 def _b_spline(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     return _splines(self)(x, nu, extrapolate)
 
@@ -48,6 +51,7 @@ def _b_spline_integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> An
 
 
 @answers("scipy.interpolate.interp1d.__call__")
+@returns_array
 def _one_dimensional(self: Any, x: Any) -> Any:
     """Evaluate an interp1d or a polynomial; SciPy's classes share this method."""
     kind = type(self).__name__
@@ -75,6 +79,7 @@ def _grid(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
 
 
 @answers("scipy.interpolate.UnivariateSpline.__call__")
+@returns_array
 def _univariate(self: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
     names = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
     ext = self.ext if ext is None else ext

@@ -14,7 +14,7 @@ import numpy as np
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either
 from autojit.scipy.linalg.banded import solve_banded
-from autojit.scipy.registry import answers_class
+from autojit.scipy.registry import answers_class, returns_array
 
 
 def interval_of(x: Any, points: Any) -> Any:
@@ -46,6 +46,7 @@ class PPoly:
         made.axis = self.axis
         return made
 
+    @returns_array
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value of the polynomial or of a derivative at points."""
         if nu:
@@ -102,6 +103,7 @@ class PPoly:
             made.extrapolate = False
         return made if nu == 1 else made.antiderivative(nu - 1)
 
+    @returns_array
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate

@@ -10,7 +10,7 @@ import numpy as np
 from autojit.functions.polynomials.traced import Poly1d
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, known, refused
-from autojit.scipy.registry import answers, answers_class
+from autojit.scipy.registry import answers, answers_class, returns_array
 
 
 class _Polynomial:
@@ -25,6 +25,7 @@ class _Polynomial:
             raise refused("scipy.interpolate.KroghInterpolator", "repeated points, which "
                           "prescribe derivatives, are not covered.")  # fmt: skip
 
+    @returns_array
     def __call__(self, x: Any) -> Any:
         points = either(x)
         flat = np.reshape(points, (-1,))
@@ -63,6 +64,7 @@ class KroghInterpolator(_Polynomial):
 
 
 @answers("scipy.interpolate.barycentric_interpolate")
+@returns_array
 def barycentric_interpolate(
     xi: Any, yi: Any, x: Any, axis: int = 0, *, der: int = 0, rng: Any = None
 ) -> Any:
@@ -80,6 +82,7 @@ def barycentric_interpolate(
 
 
 @answers("scipy.interpolate.krogh_interpolate")
+@returns_array
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """The polynomial through points, at x.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.scipy.arguments import floating, known, refused
-from autojit.scipy.registry import answers
+from autojit.scipy.registry import answers, returns_array
 
 _LINEAR, _QUADRATIC = ("linear", "lin", "li"), ("quadratic", "quad", "q")
 _LOGARITHMIC, _HYPERBOLIC = ("logarithmic", "log", "lo"), ("hyperbolic", "hyp")
@@ -53,6 +53,7 @@ def _cycles(t: Any, f0: Any, t1: Any, f1: Any, method: str, vertex_zero: bool) -
 
 
 @answers("scipy.signal.sawtooth")
+@returns_array
 def sawtooth(t: Any, width: Any = 1) -> Any:
     """A wave of period 2 pi that rises from -1 to 1 in the share ``width`` of it, then falls.
 
@@ -71,6 +72,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
 
 
 @answers("scipy.signal.square")
+@returns_array
 def square(t: Any, duty: Any = 0.5) -> Any:
     """A wave of period 2 pi that is 1 in the share ``duty`` of it, then -1; its derivative is 0.
 

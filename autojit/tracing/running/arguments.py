@@ -7,7 +7,25 @@ from autojit.tracing.context import Trace
 from autojit.tracing.tracer import Tracer
 
 
-class Argument(Tracer):
+class Input(Tracer):
+    """An array or a number that a traced function gets. It notes whether anything depends on its
+    being a scalar or an array without axes."""
+
+    __slots__ = ()
+
+    @property
+    def is_scalar(self) -> bool:
+        if not self.shape and self.weak is None:
+            self.owner.tells_scalars[0] = True
+        return self.is_number
+
+    def stand_in(self, value: Value, trace: Trace) -> Tracer:
+        made = Input(value, trace, self.weak)
+        made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
+        return made
+
+
+class Argument(Input):
     """An array that belongs to the caller of the traced function: it is never changed."""
 
     __slots__ = ("number",)
@@ -15,12 +33,6 @@ class Argument(Tracer):
     def __init__(self, value: Value, trace: Trace, weak: type | None, number: int) -> None:
         super().__init__(value, trace, weak)
         self.number = number
-
-    @property
-    def is_scalar(self) -> bool:
-        if not self.shape and self.weak is None:
-            self.owner.tells_scalars[0] = True
-        return self.is_number
 
     @property
     def argument_path(self) -> str | None:

@@ -113,7 +113,7 @@ def _renamed(code: CodeType) -> CodeType | None:
             answer = _ANSWERS[step.argval]
             names += [] if answer in names else [answer]
             place = names.index(answer) << 1 | _CALLED
-            if (place > 0xFF) != (argument > 0xFF) or place > 0xFFFF:
+            if (place > 0xFF) != (argument > 0xFF) or max(place, argument) > 0xFFFF:
                 return None  # the instruction would need another length
             raw[step.offset + 1] = place & 0xFF
             if place > 0xFF:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from autojit.errors import TracingError
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
@@ -21,7 +23,7 @@ from autojit.tracing.known import Inputs, Known
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .arguments import Argument
+from .arguments import Argument, Input
 from .caught import RaisedAgain
 from .depth import Deeper
 from .leaks import check_nothing_left
@@ -44,15 +46,15 @@ def trace_flat(
     function: Callable[..., Sequence[Any]],
     types: Sequence[Type],
     weak: Sequence[type | None],
-    boxed: Sequence[bool],
+    kinds: Sequence[frozenset[type]],
     name: str,
     paths: Paths | None = None,
     given: Inputs | None = None,
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
-    ``weak`` has the Python types of inputs that are Python numbers, and ``boxed`` says which are
-    arrays without axes: others of these types are NumPy's scalars.
+    ``weak`` has the Python types of inputs that are Python numbers, and ``kinds`` the types that
+    the user may see, if these do not follow: ``np.ndarray`` for an array without axes, or several.
     With ``paths`` the inputs are the caller's arrays, which the function may not change; otherwise
     they are its own. With ``given`` the trace serves only these inputs, and knows its values. The
     program captures arrays and tracers of outer traces; their inputs come last.
@@ -66,7 +68,7 @@ def trace_flat(
             trace.builder.known = _known(trace, inputs, given)
         try:
             with RaisedAgain(name), _numpys_errors_taken_off(), Deeper():
-                outputs = _outputs(function, inputs, weak, boxed, trace)
+                outputs = _outputs(function, inputs, weak, kinds, trace)
             if trace.elsewhere:
                 raise trace.elsewhere[0]
         except BaseException as error:
@@ -98,18 +100,19 @@ def _outputs(
     function: Callable[..., Sequence[Any]],
     inputs: Sequence[Value],
     weak: Sequence[type | None],
-    boxed: Sequence[bool],
+    kinds: Sequence[frozenset[type]],
     trace: Trace,
 ) -> list[Value]:
     """The values of the results.  When it returns, nothing of ours holds a tracer any more."""
     pairs = zip(inputs, weak, strict=True)
     tracers: list[Tracer]
     if trace.paths is None:
-        tracers = [Tracer(v, trace, w) for v, w in pairs]
+        tracers = [Input(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    for x, is_array in zip(tracers, boxed, strict=True):
-        x.boxed = is_array
+    for x, found in zip(tracers, kinds, strict=True):
+        x.boxed = np.ndarray in found
+        trace.note_types(x.own, found)
     outputs = [lift(result) for result in function(*tracers)]
     if outputs:
         hooks.check_unread(outputs)

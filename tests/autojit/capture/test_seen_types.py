@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
+from scipy import integrate, interpolate, linalg, optimize, signal, stats
+from scipy.spatial import distance
 
-from autojit import grad, jit, value_and_grad, vmap
+import autojit
+from autojit import custom_jvp, custom_vjp, grad, jit, value_and_grad, vmap
 from autojit.errors import ArgumentChangedError, CaptureError, RetraceWarning
 
 TESTS: dict[str, Callable[[Any], Any]] = {
@@ -111,6 +114,67 @@ def test_in_place() -> None:
         jit(f)(np.array(1.0))
 
 
+@custom_jvp
+def with_jvp(x: Any) -> Any:
+    return told(x)
+
+
+with_jvp.defjvp(lambda primals, tangents: (told(*primals), tangents[0]))
+
+
+@custom_vjp
+def with_vjp(x: Any) -> Any:
+    return told(x)
+
+
+with_vjp.defvjp(lambda x: (told(x), x), lambda x, g: (g,))
+
+INSIDE: dict[str, Callable[[Any], Any]] = {
+    "custom_jvp": with_jvp, "custom_vjp": with_vjp, "checkpoint": autojit.checkpoint(told),
+    "cond": lambda x: autojit.cond(x > 1, told, lambda v: v, x),
+    "grad": grad(lambda x: told(x) * 1.0), "jit": jit(told),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside_transformations(name: str) -> None:
+    f = INSIDE[name]
+    compiled = jit(f)
+    for kind in [*KINDS, *KINDS]:
+        x = kind(2.5)
+        want = (3.0 if kind is np.array else 2.0) * (1.0 if name == "grad" else 2.5)
+        assert compiled(x) == f(x) == want
+    assert value_and_grad(lambda x: f(x) * 1.0)(np.array(2.5))[0] == f(np.array(2.5))
+
+
+LOOPS: dict[str, Callable[[Any], Any]] = {
+    "fori_loop": lambda x: autojit.fori_loop(0, 2, lambda i, v: told(v), x),
+    "while_loop": lambda x: autojit.while_loop(lambda v: v < 9, told, x),
+    "scan": lambda x: autojit.scan(lambda c, _: (told(c), 0.0), x, np.arange(2.0))[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_carries_are_arrays_in_the_first_step_only(name: str) -> None:
+    for transformed in (LOOPS[name], jit(LOOPS[name])):
+        transformed(np.float64(2.5))
+        with pytest.raises(CaptureError, match="The type of a variable is tested"):
+            transformed(np.array(2.5))
+
+
+TRANSFORMED: dict[str, Callable[[Any], Any]] = {
+    "grad": grad(lambda v: told(v) if isinstance(v, np.floating) else v),
+    "jit": jit(lambda v: 3.0 if isinstance(v, np.floating) else 2.0),
+    "checkpoint": autojit.checkpoint(lambda v: v if isinstance(v, np.floating) else 2 * v),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_number_with_two_types_goes_into_a_transformed_function(name: str) -> None:
+    with pytest.raises(CaptureError, match="The type of a variable is tested"):
+        jit(lambda x: TRANSFORMED[name](x if x > 1 else 1.5))(np.float64(2.0))
+
+
 def test_vmap_gives_scalars() -> None:
     assert vmap(told)(np.ones(2)).tolist() == [2.0, 2.0]
     assert vmap(lambda x, y: told(y) + x, in_axes=(0, None))(np.ones(2), np.array(1.0))[0] == 4.0
@@ -136,6 +200,11 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "average": lambda x: np.average(np.array([x, x]), returned=True)[1],
     "logsumexp": lambda x: scipy.special.logsumexp(np.array([x, x])),
     "logaddexp.reduce": lambda x: np.logaddexp.reduce(np.array([x, x])),
+    "spline": lambda x: interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)(x),
+    "line": lambda x: interpolate.interp1d(np.arange(4.0), np.arange(4.0) ** 2)(x),
+    "sawtooth": lambda x: signal.sawtooth(x), "pdf": lambda x: stats.norm.pdf(x),
+    "weighted quantile": lambda x: np.quantile(
+        np.array([x, 2 * x]), 0.3, weights=np.ones(2), method="inverted_cdf"),
     "element": lambda x: np.array([x, x])[0],
     "element by ellipsis": lambda x: np.array([x, x])[..., 0],
 }  # fmt: skip
@@ -152,6 +221,24 @@ def test_results(name: str, kind: Callable[[float], Any]) -> None:
     if kind is float and name in ("ellipsis", "empty index", "method copy", "method conj"):
         return
     assert jit(f)(kind(2.5)) == f(kind(2.5))
+
+
+FLOATS: dict[str, Callable[[Any], Any]] = {
+    "quad": lambda x: integrate.quad(lambda t: t * x, 0, 1)[0],
+    "brentq": lambda x: optimize.brentq(lambda t: t - x, 0, 9),
+    "euclidean": lambda x: distance.euclidean(np.ones(2), np.ones(2) * x),
+    "norm": lambda x: linalg.norm(np.ones(2) * x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_python_floats_of_scipy(name: str) -> None:
+    def f(x: Any) -> Any:
+        return 1.0 if type(FLOATS[name](x)) is float else 2.0
+
+    assert jit(f)(2.5) == f(2.5) == 1.0
+    small = jit(lambda x: FLOATS[name](x) * np.ones(2, np.float32))(2.5)
+    assert small.dtype == np.float32  # a Python float takes the dtype of the array
 
 
 # -- numbers that have one type per way ---------------------------------------------------------
