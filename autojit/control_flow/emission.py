@@ -100,14 +100,6 @@ def bound(x: Any, what: str) -> Any:
     return x
 
 
-def _kind(result: Any) -> str:
-    """A body's result, in words."""
-    if isinstance(result, Tracer):
-        return "a traced array"
-    count = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
-    return f"a {type(result).__name__}{count}"
-
-
 def length_of(xs: Any, length: int | None, of: str) -> int:
     """The number of rows that all of ``xs`` have, or the given length."""
     leaves = pytrees.flatten(xs)[0]
@@ -225,8 +217,9 @@ def emit_scan(
         if not (isinstance(result, tuple) and len(result) == 2):
             raise StructureError(
                 with_place(
-                    f"{name} must return (carry, y); it returned {_kind(result)}. "
-                    "Return None for y where there is nothing to stack:\n"
+                    f"{name} must return (carry, y); it returned "
+                    f"{pytrees.result_in_words(result)}. Return None for y where there is "
+                    "nothing to stack:\n"
                     "    return carry, None",
                     user_source(),
                 )

@@ -88,8 +88,8 @@ class _Auxiliary:
         if not (isinstance(result, tuple) and len(result) == 2):
             raise StructureError(
                 with_place(
-                    f"With has_aux=True, {what} must return (solution, auxiliary); it returned a "
-                    f"{type(result).__name__}.",
+                    f"With has_aux=True, {what} must return (solution, auxiliary); it returned "
+                    f"{pytrees.result_in_words(result)}.",
                     user_source(),
                 )
             )

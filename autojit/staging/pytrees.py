@@ -334,6 +334,18 @@ def kind_of(leaf: Any) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
+def result_in_words(result: Any) -> str:
+    """The result of a user's function, as an error names it.
+
+    >>> result_in_words((1, 2)), result_in_words([]), result_in_words(1)
+    ('a tuple of 2', 'a list of 0', 'an int')
+    """
+    if isinstance(result, Tracer):
+        return f"a traced array of type {result.type}"
+    count = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
+    return kind_of(result) + count
+
+
 def as_numbers(leaf: Any) -> str | None:
     """Code that converts an array or number of another library, or of Python, to NumPy's; None if
     there is none.

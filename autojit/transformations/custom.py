@@ -227,8 +227,8 @@ class custom_jvp(_WithRules[P, R]):
             if not (isinstance(result, tuple) and len(result) == 2):
                 raise StructureError(
                     with_place(
-                        f"{what} must return (out, tangent_out); it returned a "
-                        f"{type(result).__name__}.",
+                        f"{what} must return (out, tangent_out); it returned "
+                        f"{pytrees.result_in_words(result)}.",
                         user_source(),
                     )
                 )
@@ -337,8 +337,8 @@ class custom_vjp(_WithRules[P, R]):
             if not (isinstance(result, tuple) and len(result) == 2):
                 raise StructureError(
                     with_place(
-                        f"{what} must return (out, residuals); it returned a "
-                        f"{type(result).__name__}.",
+                        f"{what} must return (out, residuals); it returned "
+                        f"{pytrees.result_in_words(result)}.",
                         user_source(),
                     )
                 )

@@ -33,7 +33,6 @@ from autojit.staging.trace_function import (
 )
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
-from autojit.tracing.values import is_tracer
 
 from .kept_traces import kept_trace
 
@@ -293,7 +292,8 @@ class _Problem:
             if has_aux and not (isinstance(result, tuple) and len(result) == 2):
                 raise StructureError(
                     f"With has_aux=True, {_name(f)} must return a tuple (value, auxiliary); it "
-                    f"returned {_shown(result)}. Return both, or leave has_aux out:\n"
+                    f"returned {pytrees.result_in_words(result)}. Return both, or leave has_aux "
+                    "out:\n"
                     "    return loss, extra                 # not: return loss"
                 )
             return result
@@ -374,11 +374,3 @@ class _Problem:
 
 def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
-
-
-def _shown(result: Any) -> str:
-    if is_tracer(result):
-        return f"a traced array of type {result.type}"
-    if isinstance(result, tuple):
-        return f"a tuple of {len(result)}"
-    return f"a {type(result).__name__}"

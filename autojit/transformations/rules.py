@@ -153,11 +153,11 @@ def cotangents_of(result: Any, arguments: Arguments, types: Sequence[Type], what
     if isinstance(result, list):
         result = tuple(result)
     if type(result) is not tuple or len(result) != count:
-        got = f"{len(result)}" if isinstance(result, tuple) else f"a {type(result).__name__}"
         raise StructureError(
             with_place(
                 f"{what} must return a tuple of {count} cotangents, one for each argument "
-                f"(None for zero); got {got}. A tuple of one is written (x,).",
+                f"(None for zero); got {pytrees.result_in_words(result)}. A tuple of one is "
+                "written (x,).",
                 user_source(),
             )
         )

@@ -408,7 +408,7 @@ def test_functions_that_return_something_else() -> None:
         StructureError, f, 1.0
     )
     f = lambda a: custom_root(lambda x: x * a, x0, ok, ok, has_aux=True)  # noqa: E731
-    assert "must return (solution, auxiliary); it returned a Tracer" in says(StructureError, f, 1.0)
+    assert "must return (solution, auxiliary); it returned a traced" in says(StructureError, f, 1.0)
     f = lambda a: custom_root(lambda x: x * a, x0, ok, lambda g, y: y[0])  # noqa: E731
     assert "The result of tangent_solve of custom_root" in says(ShapeError, f, 1.0)
     f = lambda a: custom_linear_solve(lambda x: x.astype(np.float32), x0 * a, ok)  # noqa: E731

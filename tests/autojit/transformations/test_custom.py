@@ -587,7 +587,7 @@ def test_missing_rules() -> None:
 
 
 JVP_RULES: dict[str, tuple[type[Exception], str, Any]] = {
-    "no pair": (StructureError, "must return (out, tangent_out); it returned a Tracer",
+    "no pair": (StructureError, "must return (out, tangent_out); it returned a traced array",
                 lambda p, t: t[0]),
     "structure": (StructureError, "The result of the rule of f (<lambda>) must have the structure",
                   lambda p, t: (p[0], t[0])),
@@ -647,7 +647,7 @@ def test_rules_that_are_not_linear(case: str) -> None:
 
 
 VJP_RULES: dict[str, tuple[type[Exception], str, Any, Any]] = {
-    "no pair": (StructureError, "must return (out, residuals); it returned a Tracer",
+    "no pair": (StructureError, "must return (out, residuals); it returned a traced array",
                 lambda x, y: x, None),
     "result": (ShapeError, "forward rule of f (<lambda>) at result must have the shape (3,)",
                lambda x, y: (np.sum(x), None), None),
