@@ -23,6 +23,7 @@ from .calls import item as item_of
 from .calls.logic import and_, not_
 from .lists.elements import add
 from .lists.lazy import Pending, Perhaps, packed
+from .lists.library import choose_all
 from .lists.resumable import ENDED, Lazy, generator
 from .lists.stretches import Stretched, watching
 from .loop import Loop
@@ -30,6 +31,7 @@ from .loop_ops import emit
 from .loops import trace_loop
 from .rewriting.plain import ABSENT
 from .sequences import Sequence, sequence_of
+from .truth import unknown
 from .unrolling import between
 from .values.ranges import Enumerate
 from .values.scalars import truth
@@ -40,6 +42,21 @@ Made = Callable[[Any], Any]
 def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
     """The result of a comprehension over ``it``: a list, or the stand-in for a generator."""
     return watching(_elements(made, it, access, is_list=is_list, is_filter=is_filter))
+
+
+def chosen(call: Callable[..., Any], is_dict: bool, elements: Any) -> Any:
+    """The set or dict of a comprehension: its elements are functions, each with a test."""
+    made: Any = {} if is_dict else set()
+    rest = iter(elements)
+    for test, element in rest:
+        if unknown(test) is not None:
+            return call(choose_all, made, test, element, rest)
+        if test and is_dict:
+            key, value = element()
+            made[key] = value
+        elif test:
+            made.add(element())
+    return made
 
 
 def _elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:

@@ -31,12 +31,11 @@ from autojit.capture.state.state import Access, note
 from autojit.capture.state.stretch import any_made, has_stretch
 from autojit.capture.values.ranges import lists_under
 from autojit.errors import CaptureError, with_place
-from autojit.ir.core.program import Source
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import arguments_are_known
-from autojit.tracing.source import user_source
+from autojit.tracing.source import source_of, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
@@ -44,7 +43,7 @@ from . import calls, recursion
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
-from .comprehensions import Steps, elements, noticing, run_otherwise
+from .comprehensions import Steps, chosen, elements, noticing, run_otherwise
 from .generators import Resuming
 from .generators import loop_for as resumed_loop
 from .loop import Loop
@@ -57,6 +56,7 @@ from .sequences import is_finite, left, sequence_of
 from .tries import capture_try, run_part
 from .truth import truth, truth_of, unknown
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+from .values.trying import is_inside_try
 from .values.unbound import checked
 
 _RECURSION = (
@@ -109,7 +109,7 @@ class Runtime(Resuming):
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
-        access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
+        access = self._access(s, (then, orelse), tuple, _nothing, tuple)
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
@@ -125,6 +125,9 @@ class Runtime(Resuming):
             return super().perhaps(truth(test), value)
         return calls.perhaps(truth_of(condition), value)
 
+    def chosen(self, is_dict: bool, elements: Any) -> Any:
+        return chosen(self.call, is_dict, elements)
+
     def elements(
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
@@ -133,7 +136,7 @@ class Runtime(Resuming):
         is_part = isinstance(it, Tracer) and it.is_bounded
         if not (is_filter or is_part or any_made()):  # so there is no generator either
             return made(it)
-        access = self._access(s, (made,), tuple, _put_nothing, tuple)
+        access = self._access(s, (made,), tuple, _nothing, tuple)
         return elements(made, it, access, is_list=is_list, is_filter=is_filter)
 
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
@@ -306,7 +309,7 @@ class Runtime(Resuming):
     def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
         return super().has_keys(whole(value), keys)
 
-    class_of = staticmethod(calls.class_of)
+    class_of, attribute = staticmethod(calls.class_of), staticmethod(calls.attribute)
 
     def in_(self, x: Any, container: Any) -> Any:
         return calls.in_(x, container)
@@ -358,27 +361,27 @@ class Runtime(Resuming):
     def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
         code = functions[0].__code__
-        source = Source(site.file, site.line, code.co_name)
+        source = source_of(site.file, site.line, code.co_name)
         return Access(site, get, put, seen, source, functions)
 
 
-#: Types of functions that have no source of their own, and whose calls have answers.
-_ANSWERED = (BuiltinFunctionType, np.vectorize)
+class _Trying(Runtime):  # of a function that is called inside a `try`
+    asks_attributes = True
 
 
 def twin(f: Any) -> Any:
     """A function with its control flow captured; the function itself if it has none, or no
     source."""
-    return converted(f, Runtime)
+    return converted(f, _Trying if is_inside_try() else Runtime)
 
 
 def entry(f: Any, has_cache: bool = False) -> Any:
     """Like `twin`, for a function that is called from elsewhere. It may also call itself, have a
-    cache, be Numba's or ``np.vectorize``'s for elements or cores of arrays, or be built into
-    Python."""
+    cache, be Numba's or ``np.vectorize``'s, or be built into Python."""
     if type(f) is calls.CACHED:
         return entry(f.__wrapped__, True)
-    if numba_kind(type(f)) or isinstance(f, _ANSWERED) or calls.dispatches(f):
+    builtin = isinstance(f, BuiltinFunctionType | np.vectorize)
+    if builtin or numba_kind(type(f)) or calls.dispatches(f):
         return functools.wraps(f)(lambda *args, **kwargs: calls.call(f, args, kwargs, twin))
     made = twin(f)
     if not recursion.calls_itself(made):
@@ -386,12 +389,8 @@ def entry(f: Any, has_cache: bool = False) -> Any:
     return functools.wraps(made)(recursion.caller(f, made, has_cache))
 
 
-def _nothing() -> None:
-    """The missing ``else`` of an ``if``."""
-
-
-def _put_nothing(values: tuple[Any, ...]) -> None:
-    """Set no names, since an expression sets none."""
+def _nothing(*values: Any) -> None:
+    """The missing ``else`` of an ``if``; an expression, which sets no names."""
 
 
 hooks.handing_on = functools.partial(handing_on, runtime=Runtime)

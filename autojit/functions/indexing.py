@@ -10,7 +10,7 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.halves import kind_of
 from autojit.ir.ops.arithmetic import make_complex
-from autojit.protocols.lifting import as_tracer, as_value, boxed, shape_of, tracer, view
+from autojit.protocols.lifting import as_tracer, as_value, boxed, dtype_of, shape_of, tracer, view
 from autojit.protocols.registry import any_bounded, implements
 from autojit.tracing.created_arrays import bare, fresh
 from autojit.tracing.hooks import hooks
@@ -66,6 +66,17 @@ def take(
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"np.take: mode must be 'raise', 'clip' or 'wrap'; got {mode!r}")
     a, axis = along_one_axis(as_tracer(a), axis)
+    if isinstance(indices, Tracer) and indices.dtype.kind == "f" and indices.is_scalar:
+        indices = indices.astype(np.int64)  # as NumPy does for a number, but not for an array
+    if dtype_of(indices).kind in "fc":
+        raise TypeError(
+            with_place(
+                f"np.take: the indices are of dtype {dtype_of(indices)}, not integers. Convert "
+                "them:\n"
+                "    np.take(x, i.astype(int))",
+                user_source(),
+            )
+        )
     if mode == "clip":
         indices = np.clip(indices, 0, a.shape[axis] - 1)
     elif mode == "wrap":
@@ -103,6 +114,15 @@ def along_axis(arr: Tracer, indices: Any, axis: int) -> tuple[Any, ...]:
     return tuple(grid)
 
 
+def check_axes(x: Any) -> None:
+    """Raise ValueError for an array without axes, which has no places."""
+    if not np.ndim(x):
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead."
+        )
+
+
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """``np.where`` with three arguments."""
     from autojit.ir.ops.arithmetic import select, truth
@@ -110,6 +130,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     from autojit.protocols.lifting import common_shape, promoted, tracer
 
     if x is None or y is None:
+        check_axes(condition)
         if x is None and y is None and (values := value_of(as_tracer(condition))) is not None:
             return fresh(np.nonzero(values))
         if x is None and y is None:

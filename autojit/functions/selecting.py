@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
+from autojit.functions.indexing import check_axes
 from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer
 from autojit.protocols.registry import implements
@@ -54,6 +55,7 @@ _REWRITES = {
 
 @implements(np.nonzero)
 def nonzero(a: Any) -> Any:
+    check_axes(a)
     return fresh(np.nonzero(_values("np.nonzero", a)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops import arithmetic
-from autojit.tracing.context import WEAK_TYPES, current_trace, noting
+from autojit.tracing.context import WEAK_TYPES, check_not_leaked, current_trace, noting
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand
@@ -29,9 +29,9 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
     if type(left) in LISTS or type(right) in LISTS:
-        repeated = _repeated(ufunc, left, right)
-        if repeated is not None:
-            return repeated
+        result = _of_list(ufunc, left, right)
+        if result is not None:
+            return result
     left, right = _without_lists(left, right)
     left, right = _counted(ufunc, left, right)
     are_pythons = weak_type(left) is not None and weak_type(right) is not None
@@ -40,7 +40,7 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     result = _by_rule(ufunc, left, right)
     if result is None:
         if ufunc.signature is not None:
-            return call_ufunc(ufunc, "__call__", (left, right), {})
+            return _product(ufunc, left, right)
         result = apply(ufunc, (left, right))
         if are_pythons:
             result.weak = KINDS_OF_NUMBERS.get(result.dtype)
@@ -83,7 +83,9 @@ def _check_zero(ufunc: Any, left: Any, right: Any) -> None:
     zero, and for a negative power of zero, or where the compiled code finds them. Otherwise the
     result is infinite or NaN."""
     trace = current_trace()
-    assert trace is not None
+    if trace is None:
+        check_not_leaked(left if isinstance(left, Tracer) else right)
+        return
     if not (ufunc in _DIVISIONS or ufunc is _POWER) or not trace.builder.handles(ZeroDivisionError):
         return
     zero: Any = np.equal(left if ufunc is _POWER else right, 0)
@@ -120,12 +122,25 @@ def _check_order(left: Any, right: Any) -> None:
         raise TypeError(f"an order is not supported between instances of {names}")
 
 
-def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
-    """``[0.0] * n``: an integer, which must be known, repeats a list; None for anything else."""
-    items, count = (left, right) if type(left) in LISTS else (right, left)
-    if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
+def _of_list(ufunc: Any, left: Any, right: Any) -> Any:
+    """The result for a list and a number: ``[0.0] * n``, where n must be known, repeats the list.
+    None if the list counts as an array, as for NumPy's numbers unless they multiply."""
+    items, number = (left, right) if type(left) in LISTS else (right, left)
+    is_product = ufunc is _MULTIPLY or ufunc is _MATMUL
+    if not isinstance(number, Tracer) or not (number.weak or (is_product and number.is_scalar)):
         return None
-    return items * count.__index__() if count.dtype.kind in "iu" else None
+    if ufunc is not _MULTIPLY:
+        return NotImplemented
+    if number.dtype.kind in "iu" or number.weak is bool:
+        return items * number.__index__()
+    kind = hooks.type_of(number).__name__
+    raise TypeError(f"can't multiply sequence by non-int of type {kind!r}")
+
+
+def _product(ufunc: Any, left: Any, right: Any) -> Any:
+    """``left @ right``, which is not defined for two numbers."""
+    numbers = (x.is_scalar if isinstance(x, Tracer) else np.isscalar(x) for x in (left, right))
+    return NotImplemented if all(numbers) else call_ufunc(ufunc, "__call__", (left, right), {})
 
 
 def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
@@ -134,7 +149,7 @@ def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
     return bare(left), bare(right)
 
 
-_POWER, _MULTIPLY, _SQRT = np.power, np.multiply, np.sqrt
+_POWER, _MULTIPLY, _MATMUL, _SQRT = np.power, np.multiply, np.matmul, np.sqrt
 
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:

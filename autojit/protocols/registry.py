@@ -16,7 +16,7 @@ from autojit.errors import (
     UncoveredFunctionError,
     with_place,
 )
-from autojit.ir.core.types import TypeMismatch
+from autojit.ir.core.types import NoSuchAxis, TypeMismatch
 from autojit.tracing.context import noting
 from autojit.tracing.created_arrays import bare, is_traced, with_values
 from autojit.tracing.hooks import hooks
@@ -106,13 +106,28 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         offer(error, function, args, kwargs)
         raise
     except TypeMismatch as error:
-        raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+        by_axis = isinstance(error, NoSuchAxis) and function not in _OF_SHAPES
+        kind = _AxisError if by_axis else ShapeError
+        raise kind(with_place(f"{_name_of(function)}: {error}", user_source())) from None
     if type(result) is Tracer and result.own.type.shape:
         return result
     result = _as_numpys(function, result, kwargs)
     if noting and are_noted(args):
         note_call(result, function, args, kwargs)
     return result
+
+
+class _AxisError(ShapeError, np.exceptions.AxisError):
+    """A ShapeError that handlers of NumPy's AxisError, and so of IndexError, catch too."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+#: Functions that raise ValueError for arrays with too few axes.
+_OF_SHAPES = frozenset({np.concatenate, np.cross, np.diff, np.transpose})
+_AxisError.__name__ = _AxisError.__qualname__ = ShapeError.__name__
+_AxisError.__module__ = ShapeError.__module__
 
 
 def _as_numpys(function: Any, result: Any, kwargs: Any) -> Any:

@@ -104,6 +104,15 @@ def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> st
 def their_refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
     """The error of a library's function, if it does not take these arguments either; None if it
     takes them, or if that is not known."""
+    error = error_for_numbers(function, args, kwargs)
+    if not isinstance(error, TypeError | ValueError) or isinstance(error, np.linalg.LinAlgError):
+        return None
+    return (TypeError if isinstance(error, TypeError) else ValueError)(str(error))
+
+
+def error_for_numbers(function: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
+    """The error that a function raises for numbers and arrays of the types of traced ones; None if
+    it raises none, or if that is not known."""
     try:
         given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
     except Exception:
@@ -114,11 +123,8 @@ def their_refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> Excep
         with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             function(*given, **named)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        return None if isinstance(error, np.linalg.LinAlgError) else kind(str(error))
-    except Exception:
-        return None
+    except Exception as error:
+        return error.with_traceback(None)
     return None
 
 
@@ -135,6 +141,8 @@ def _example(x: Any) -> Any:
         made = np.linspace(0.1, 0.9, x.size).reshape(x.shape).astype(x.dtype)
     else:
         made = np.ones(x.shape, x.dtype)
+    if x.weak is not None:
+        return x.weak(made)
     return made[()] if x.is_scalar else made
 
 

@@ -24,10 +24,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from autojit.errors import AutojitError
 
+from .advice import said_of_python
 from .calls_of_ours import refused_call
 from .frames import is_internal, is_ours
 from .mistakes import pages_of
-from .pythons_errors import said_of_python
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -38,7 +38,7 @@ class Hooks:
     sort: Callable[..., None]
     view: Callable[..., Any]
     #: A method of a traced number that arrays do not have, by its name, or None.
-    number_method: Callable[[Any, str], Any]
+    attribute_of_number: Callable[[Any, str], Any]
     #: Converts anything to a traced array.
     as_tracer: Callable[[Any], Any]
     #: Converts nested lists of numbers, some of them traced, to a traced array.

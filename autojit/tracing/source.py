@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 
 from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Source
-from autojit.session.frames import INNER, USERS, is_installed, kind_of, kinds
+from autojit.session.frames import INNER, USERS, is_installed, is_ours, kind_of, kinds
 
 #: The number of ops above which tracing itself takes seconds (20 to 40 us each), before rolling up.
 TRACE_BUDGET = 100_000
@@ -32,6 +32,12 @@ def user_source() -> Source | None:
     if frame is None:
         return None
     return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def source_of(file: str, line: int, name: str) -> Source:
+    """A line; for one of ours, which stands for a function of a library's, that of the user."""
+    found = user_source() if is_ours(file) else None
+    return found or Source(file, line, name)
 
 
 def user_instruction() -> str:

@@ -18,6 +18,7 @@ from autojit.errors import (
 from autojit.ir.core.halves import shown_dtype
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
+from autojit.session import advice
 from autojit.session.elsewhere import closest_of_arrays, of_others
 from autojit.session.messages import written
 from autojit.session.shown_text import Use, use_of_text
@@ -29,34 +30,6 @@ from .hooks import hooks
 from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .scipy_calls import calling, way_out
 from .source import user_instruction, user_source
-
-#: Fixes for assigning a traced value into an ordinary array.
-_ASSIGN = (
-    "If it is assigned into an array, make that array in the traced function, by the name in the "
-    "module:\n"
-    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
-)
-_SHOW = (
-    "A text of its type may only be shown, in the statement that makes it or by its name:\n"
-    "    print(f'{x}')                      # not: table[f'{x}']\n"
-    "As a key use a number, or make the texts where f is called."
-)
-STORED = "Assigning x into an ordinary array"
-ASSIGNMENT_FIX = (
-    "The array that it is assigned into comes from outside the traced function, or something "
-    "else refers to it (a cache, a list). Assign into one of the function's own:\n"
-    "    y = y0.copy(); y[0] = x            # not: y0[0] = x"
-)
-_TAKE = (
-    "To pick from an array that is known:\n"
-    "    np.take(table, i)                  # not: table[i]\n"
-    "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
-)
-_BOOL = "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,"
-_CHOOSE = (
-    "Or choose element by element:\n"
-    "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
-)
 
 
 class Tracer(ArrayMethods):
@@ -74,7 +47,6 @@ class Tracer(ArrayMethods):
     is_bounded = False
     #: Higher than a DataFrame's, so that pandas leaves operators to the traced array.
     __pandas_priority__ = 5000
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value, trace: Trace, weak: type | None = None) -> None:
         self.own = value
@@ -146,7 +118,17 @@ class Tracer(ArrayMethods):
         return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
+        if self.is_scalar:
+            raise TypeError(f"argument of type '{hooks.type_of(self).__name__}' is not iterable")
         return bool(np.any(self == value))
+
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        found = at_hand(self)
+        if found is None:
+            self._refuse(advice.HASH, advice.KEY)
+        return hash(found)
 
     def __repr__(self) -> str:
         return self._shown("!r")
@@ -164,7 +146,7 @@ class Tracer(ArrayMethods):
         if how[0] == ":" and how != ":":
             self._refuse_format(how[1:])
         if use is Use.ANY:
-            self._refuse("making a text of x", _SHOW)
+            self._refuse("making a text of x", advice.SHOW)
         return f"Tracer<{self.type}>"
 
     @property
@@ -188,11 +170,12 @@ class Tracer(ArrayMethods):
         return paths[0] if len(paths) == 1 else None
 
     def __getattr__(self, name: str) -> Any:  # NumPy and Python probe even half-made copies
-        if name.startswith("__") or not hasattr(np.ndarray, name):
-            if name[0] != "_" and (method := hooks.number_method(self, name)):
-                return method
+        kind = np.ndarray if name.startswith("_") else hooks.type_of(self)
+        if name.startswith("__") or not (hasattr(np.ndarray, name) or hasattr(kind, name)):
             more = of_others(name) or ("" if name.startswith("_") else closest_of_arrays(name))
             raise AttributeError(f"a traced array has no attribute {name!r}{more}")
+        if kind is not np.ndarray and (found := hooks.attribute_of_number(self, name)) is not None:
+            return found
         error = UncoveredAttributeError(
             with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit. "
@@ -213,7 +196,7 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False, by_c: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = STORED, ASSIGNMENT_FIX
+            what, fix = advice.STORED, advice.ASSIGNMENT_FIX
         if at_hand(self) is not None:
             raise lost_derivative(self, what, fix)
         reason = "only its type is known while a function is traced."
@@ -239,13 +222,13 @@ class Tracer(ArrayMethods):
         found = at_hand(self)
         if found is not None:
             return bool(found)
-        fix = f"{hooks.why_not_captured()} {_CHOOSE}"
+        fix = f"{hooks.why_not_captured()} {advice.CHOOSE}"
         if not is_batched(self):
             fix += (
                 "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
                 f"or make the argument static: {self.as_static()}."
             )
-        self._refuse(_BOOL, fix.rstrip("\n"))
+        self._refuse(advice.BOOL, fix.rstrip("\n"))
 
     def __float__(self) -> float:
         found = self._without_loss()
@@ -254,14 +237,15 @@ class Tracer(ArrayMethods):
         self._refuse(
             "float(x)",
             "Keep the array (NumPy functions accept it directly):\n"
-            "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n" + _ASSIGN,
+            "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n"
+            + advice.ASSIGN,
         )
 
     def __complex__(self) -> complex:
         found = self._without_loss()
         if found is not None:
             return complex(found)
-        self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
+        self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{advice.ASSIGN}")
 
     # The derivative of a rounded value is 0.
 
@@ -270,7 +254,7 @@ class Tracer(ArrayMethods):
         if found is not None:
             return int(found)
         self._refuse(
-            "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
+            "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{advice.ASSIGN}"
         )
 
     def __round__(self, digits: int | None = None) -> Any:
@@ -313,7 +297,7 @@ class Tracer(ArrayMethods):
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
-            f"    {self.as_static()}\n" + _TAKE.rstrip("\n"),
+            f"    {self.as_static()}\n" + advice.TAKE.rstrip("\n"),
             asked=True,
         )
 
@@ -341,7 +325,7 @@ class Tracer(ArrayMethods):
             self._refuse(what, way_out(*function), by_c=True)
         self._refuse(
             "converting x to a NumPy array",
-            f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}\n"
+            f"{advice.TAKE if self.dtype.kind in 'iu' else ''}{advice.ASSIGN}\n"
             "Convert by the name in the module, which is followed while a function is traced:\n"
             "    np.array([x, y])                   # not: from numpy import array\n"
             "    np.sum([x, y])                     # not: from numpy import sum",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from operator import index
 
-from .types import TypeMismatch
+from .types import NoSuchAxis, TypeMismatch
 
 Shape = tuple[int, ...]
 
@@ -40,7 +40,7 @@ def normalize_axis(axis: int, ndim: int) -> int:
         raise TypeMismatch(f"an axis must be an integer, not {axis!r:.60}")
     axis = index(axis)
     if not -ndim <= axis < ndim:
-        raise TypeMismatch(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
+        raise NoSuchAxis(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
     return axis % ndim
 
 

@@ -44,6 +44,10 @@ class TypeMismatch(TypeError):
     """Operands whose shapes or dtypes do not fit the op."""
 
 
+class NoSuchAxis(TypeMismatch):
+    """An axis that an array does not have."""
+
+
 @cache
 def dtype_name(dtype: np.dtype) -> str:
     """The short name of a dtype.

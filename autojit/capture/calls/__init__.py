@@ -22,12 +22,13 @@ from .logic import (
     not_,
     or_,
 )
-from .type_queries import class_of, dispatches, is_singleton
+from .type_queries import attribute, class_of, dispatches, is_singleton
 
 __all__ = [
     "CACHED",
     "NUMPY_NAMES",
     "and_",
+    "attribute",
     "call",
     "check_subject",
     "class_of",

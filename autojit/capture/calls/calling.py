@@ -28,8 +28,10 @@ from autojit.capture.state.optional import Optional, without_none
 from autojit.capture.state.stretch import any_made
 from autojit.capture.users.classes import watch
 from autojit.capture.values import ranges
+from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import TRACED, any_traced, holds_traced, settled
 from autojit.capture.values.table import ANSWERS, METHODS, Answer, When, answers
+from autojit.errors import AutojitError
 from autojit.session.shown_text import Use, use_of_text
 from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.array_methods import uncovered_of
@@ -40,6 +42,7 @@ from autojit.tracing.tracer import Tracer
 
 from . import caches, heaps, iteration, type_queries, vectorized
 from .clocks import is_clock, read
+from .foreign import raise_explained
 from .numbers import conversions, mathematics, methods, ordering, statistic, whole_numbers
 from .randomness import Generator, RandomState, drawn
 from .type_queries import DISPATCHING
@@ -52,7 +55,8 @@ for _dtype in "?bhilqBHILQfdFD":
 
 #: Attributes of `numpy` that a twin calls through `call`.
 NUMPY_NAMES = frozenset({
-    "isscalar", "iterable", "vectorize", "polynomial", "random", "testing",
+    "dtype", "frombuffer", "isscalar", "issubdtype", "iterable", "polynomial", "random", "testing",
+    "vectorize",
     *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
 })  # fmt: skip
 
@@ -65,30 +69,32 @@ _METHOD_OF_C = types.MethodWrapperType
 def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
     """Call ``f(*args, **kwargs)``; ``converted(g)`` is the twin of a function g."""
     _note_asked(f, (*args, *kwargs.values()))
-    if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
-        return stretches.watching(stretches.answer(_caller(converted), f, args, kwargs))
-    if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
-        return dicts.answer(_caller(converted), f, args, kwargs)
-    found = ANSWERS.get(id(f))
-    if type(f) is OneOf or (
-        type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
-    ):
-        return _resolved(f, args, kwargs, converted)
-    if found is not None:
-        if id(f) not in _TAKE_NONE:
-            args, kwargs = _present(f, args, kwargs)
-        return _answered(found, args, kwargs, converted)
-    kind = type(f)
-    if kind is _FUNCTION:
-        if f.__code__.co_flags & GENERATOR:
-            return generated(f, args, kwargs)
-        if f.__code__ in DISPATCHING and args:
-            return call(type_queries.dispatched(f, args[0]), args, kwargs, converted)
-        return converted(f)(*args, **kwargs)
-    way = _ways.get(kind)
-    if way is None:
-        way = _ways[kind] = _way(kind)
-    return way(f, args, kwargs, converted)
+    try:
+        if any_made() and stretches.concerns(f, args, kwargs) and stretches.is_answered(f):
+            return stretches.watching(stretches.answer(_caller(converted), f, args, kwargs))
+        if any_optional() and dicts.concerns(f, args, kwargs) and stretches.is_answered(f):
+            return dicts.answer(_caller(converted), f, args, kwargs)
+        found = ANSWERS.get(id(f))
+        if type(f) is OneOf or (
+            type(f) is not _FUNCTION and (any_one_of(args) or any_one_of(kwargs.values()))
+        ):
+            return _resolved(f, args, kwargs, converted)
+        if found is not None:
+            return _answered(found, args, kwargs, converted)
+        kind = type(f)
+        if kind is _FUNCTION:
+            if f.__code__.co_flags & GENERATOR:
+                return generated(f, args, kwargs)
+            if f.__code__ in DISPATCHING and args:
+                return call(type_queries.dispatched(f, args[0]), args, kwargs, converted)
+            return converted(f)(*args, **kwargs)
+        way = _ways.get(kind)
+        if way is None:
+            way = _ways[kind] = _way(kind)
+        return way(f, args, kwargs, converted)
+    except Exception as error:
+        raise_explained(error, f, args, kwargs)
+        raise
 
 
 #: Functions that ask no iterator for its elements; `next` notes it itself.
@@ -162,6 +168,8 @@ def _answered(
     found: Answer, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted
 ) -> Any:
     original, answer, when, calls = found
+    if id(original) not in _TAKE_NONE:
+        args, kwargs = _present(original, args, kwargs)
     if when is not _ALWAYS and not (when is _ELEMENTS and (len(args) == 1 or kwargs)):
         for x in args:
             if isinstance(x, TRACED):
@@ -316,13 +324,27 @@ def formatted(text: Any, values: Any) -> Any:
     places = list(_CONVERSIONS.finditer(text))
     fits = len(places) == len(given) and not any(found["stars"] for found in places)
     if not (fits and any(map(_is_unknown, given)) and use_of_text() is Use.RAISED):
-        return text % values
+        return _native(text, given) if any_traced(given) else text % values
     made, end = [], 0
     for found, x in zip(places, given, strict=True):
         made.append(text[end : found.start()] % ())
         made.append(hooks.named(x, found[0]) if _is_unknown(x) else found[0] % (x,))
         end = found.end()
     return "".join([*made, text[end:] % ()])
+
+
+def _native(text: str, given: tuple[Any, ...]) -> str:
+    """The text with numbers in place of known traced values. The formats of numbers, like `%d`,
+    look at the type of a value, so an unknown one is refused."""
+    known = tuple([at_hand(x) if isinstance(x, Tracer) else x for x in given])
+    unknown = [x for x in given if isinstance(x, Tracer) and _is_unknown(x)]
+    try:
+        return text % tuple([x if k is None else k for x, k in zip(given, known, strict=True)])
+    except TypeError as error:
+        if unknown and not isinstance(error, AutojitError):
+            fix = f"Format the result, where the function is called:\n    print({text!r} % f(x))"
+            refuse(f"A traced value in {text!r} % x", fix)
+        raise
 
 
 #: The conversions of values in a text with `%`.

@@ -12,7 +12,7 @@ from autojit.staging import pytrees
 
 def _in_python(original: Any) -> Any:
     def answer(call: Any, *args: Any, **kwargs: Any) -> Any:
-        if any_traced(pytrees.flatten((args, kwargs))[0]):
+        if kwargs.get("key") is not None or any_traced(pytrees.flatten((args, kwargs))[0]):
             return call(heaps.HEAPS[original], *args, **kwargs)
         return original(*args, **kwargs)
 

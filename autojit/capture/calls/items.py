@@ -21,13 +21,14 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.index import gather
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.session.advice import ASSIGNMENT_FIX, STORED
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED, Tracer
+from autojit.tracing.tracer import Tracer
 
 from . import tables
 
@@ -60,7 +61,10 @@ def item(x: Any, index: Any) -> Any:
 
 
 def _special(x: Any) -> Any:
-    """The module for a list of traced length, or for a dict with optional keys."""
+    """The module for a list of traced length, or for a dict with optional keys. TypeError for a
+    number of Python's, which has no items."""
+    if isinstance(x, Tracer) and x.weak is not None:
+        raise TypeError(f"'{x.weak.__name__}' object is not subscriptable")
     if any_made() and has_stretch(x):
         return elements
     return dicts if has_optional(x) else None
@@ -118,7 +122,7 @@ def _refuse_or_ask(x: Any, index: Any) -> Any:
 def _check_container(x: Any, index: Any) -> None:
     """Raise an error for a Python container that a traced index cannot index."""
     if isinstance(x, dict):
-        refuse_key()
+        check_key(index)
     grids = type(np.mgrid), type(np.ogrid), type(np.r_)
     if isinstance(x, grids) and _has_traced_slice(index):
         refuse(
@@ -142,8 +146,12 @@ def _check_container(x: Any, index: Any) -> None:
         )
 
 
-def refuse_key() -> None:
-    """Raise an error for a traced key that is no integer, or of a dict of the user's class."""
+def check_key(key: Any) -> None:
+    """Raise an error for a traced key that is no integer, or of a dict of the user's class, unless
+    its value is known."""
+    parts = key if type(key) is tuple else (key,)
+    if not any(is_traced(part) and at_hand(bare(part)) is None for part in parts):
+        return
     refuse(
         "A dict with a traced key that is not an integer or a tuple of integers",
         "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
@@ -226,7 +234,7 @@ def delete_item(x: Any, index: Any) -> None:
             tables.delete(x, index)
             return
         if _has_traced(index):
-            refuse_key()
+            check_key(index)
     if is_list(x) and _has_traced(index):
         index = _settled(index)
         if _has_traced(index):

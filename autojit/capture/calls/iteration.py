@@ -25,7 +25,7 @@ from autojit.capture.values.table import When, answers, answers_method
 from autojit.tracing.created_arrays import bare
 
 from . import items, logic, tables
-from .items import refuse_key
+from .items import check_key
 
 answers(range)(ranges.range_)
 answers(len, when=When.ALWAYS)(ranges.length)
@@ -205,7 +205,7 @@ def index_(x: Any) -> Any:
 def _index(call: Any, items: Any, x: Any) -> Any:
     """``lst.index(x)``; a comparison may be traced only in a list of numbers."""
     for number, element in enumerate(items):
-        same = truth(element == x)
+        same = element is x or truth(element == x)
         if is_traced(same):
             if isinstance(items, list) and may_be_elements([*items, x]):
                 return elements.METHODS["index"](call, _made(items), x)
@@ -262,7 +262,7 @@ def _by_key(kind: type, name: str) -> None:
                 return tables.get(items, key, *default)
             return tables.method(call, name, items, key, *default)
         if hashed.is_key(key):
-            refuse_key()
+            check_key(key)
         return getattr(items, name)(key, *default)
 
     answers_method(kind, name)(answer)
@@ -277,7 +277,7 @@ def _count(call: Any, container: Any, x: Any) -> Any:
     """``lst.count(x)``."""
     total: Any = 0
     for element in container:
-        same = truth(element == x)
+        same = element is x or truth(element == x)
         total = total + (call(int, same) if is_traced(same) else int(same))
     return total
 

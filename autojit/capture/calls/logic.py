@@ -30,6 +30,7 @@ from autojit.capture.values.scalars import (
 )
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
+from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 
 from . import tables
@@ -182,6 +183,8 @@ def in_(x: Any, container: Any) -> Any:
         return container.__aj_where__(lambda known: in_(x, known))
     if isinstance(container, (range, TracedRange)):
         return _in_range(x, container) if _needs_care(x, container) else x in container
+    if is_traced(container) and bare(container).is_scalar:
+        return x in container  # which is an error
     if is_traced(container) or (is_traced(x) and isinstance(container, np.ndarray)):
         return truth(np.any(np.equal(container, x)))
     return _in_container(x, container)
@@ -195,9 +198,20 @@ def _in_container(x: Any, container: Any) -> Any:
             refuse("`in` with a traced number and a string", "Compare numbers with numbers.")
         own = special(container, "__contains__")
         return x in container if own is None else truth(own(x))
+    if isinstance(container, _HASHED) and (type(x) in _UNHASHABLE or _is_array(x)):
+        hash(x)  # which raises Python's TypeError
     if holds_traced(x) or holds_traced(tuple(container)):
         return _in_items(x, container)
     return x in container
+
+
+#: Containers that find their elements by hashes, and types that have none.
+_HASHED = (set, frozenset, dict)
+_UNHASHABLE = frozenset({list, dict, set})
+
+
+def _is_array(x: Any) -> bool:
+    return is_traced(x) and not bare(x).is_scalar
 
 
 def _needs_care(x: Any, container: Any) -> bool:

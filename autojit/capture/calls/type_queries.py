@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import functools
+import operator
 import sys
 import types
 import typing
 from collections import deque
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -202,6 +203,54 @@ def hasattr_(x: Any, name: str) -> bool:
     note_test(bare(x), lambda kind: hasattr(kind, name))
     return hasattr(type_of(x), name)
 
+
+def attribute(x: Any, name: str) -> Any:
+    """``x.name``, which is missing if the type of the value has no such attribute."""
+    if is_traced(x) and not hasattr_(x, name) and hasattr(x, name):
+        raise AttributeError(_MISSING.format(type_of(x).__name__, name), name=name, obj=x)
+    return getattr(x, name)
+
+
+@answers(getattr)
+def getattr_(x: Any, name: str, *default: Any) -> Any:
+    """``getattr(x, name, default)``, answered for the type of the value."""
+    if not is_traced(x):
+        return getattr(x, name, *default)
+    return attribute(x, name) if not default or hasattr_(x, name) else default[0]
+
+
+@answers(setattr)
+def setattr_(x: Any, name: str, value: Any) -> None:
+    """``setattr(x, name, value)``, answered for the type of the value."""
+    if is_traced(x) and not hasattr_(x, name):
+        raise AttributeError(_MISSING.format(type_of(x).__name__, name), name=name, obj=x)
+    setattr(x, name, value)
+
+
+@answers(operator.concat)
+def concat(a: Any, b: Any) -> NoReturn:
+    """``operator.concat(a, b)``, which numbers and arrays do not have."""
+    raise TypeError(f"'{type_of(a).__name__}' object can't be concatenated")
+
+
+@answers(np.dtype)
+def dtype(x: Any, *args: Any, **kwargs: Any) -> np.dtype:
+    """``np.dtype(x)``: a number of NumPy's has a dtype, and an array is none."""
+    if not is_traced(x):
+        return np.dtype(x, *args, **kwargs)
+    note_test(bare(x), lambda kind: issubclass(kind, np.generic))
+    if not issubclass(type_of(x), np.generic):
+        raise TypeError("a number of Python's, or an array, is no data type: np.dtype(x.dtype)")
+    return x.dtype
+
+
+@answers(np.issubdtype)
+def issubdtype(x: Any, kind: Any) -> bool:
+    """``np.issubdtype(x, kind)``."""
+    return np.issubdtype(dtype(x), kind)
+
+
+_MISSING = "{!r} object has no attribute {!r}"
 
 add_answer("type", type_)
 add_answer("hasattr", hasattr_)

@@ -82,14 +82,14 @@ def sift_up(heap: list[Any], place: Any) -> None:
     sift_down(heap, start, place)
 
 
-def nsmallest(n: int, iterable: Iterable[Any]) -> list[Any]:
+def nsmallest(n: int, iterable: Iterable[Any], key: Any = None) -> list[Any]:
     """``heapq.nsmallest``."""
-    return sorted(iterable)[:n]
+    return sorted(iterable, key=key)[:n]
 
 
-def nlargest(n: int, iterable: Iterable[Any]) -> list[Any]:
+def nlargest(n: int, iterable: Iterable[Any], key: Any = None) -> list[Any]:
     """``heapq.nlargest``."""
-    return sorted(iterable, reverse=True)[:n]
+    return sorted(iterable, key=key, reverse=True)[:n]
 
 
 #: These functions, by the functions that they stand for.

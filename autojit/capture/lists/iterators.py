@@ -56,7 +56,7 @@ def iterated(x: Any, *last: Any) -> Any:
         return x if isinstance(x, Lazy) else iter(x, *last)
     if last:
         return handed_on(lambda: iter(x, *last), library.repeatedly, (x, *last))
-    if not isinstance(x, _INDEXED) and not is_traced(x):
+    if not isinstance(x, _INDEXED) and not (is_traced(x) and np.shape(x)):
         return iter(x)
     return handed_on(lambda: iter(_plain(x)), library.each, (x,))
 

@@ -10,6 +10,25 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
+def choose_all(made: Any, test: Any, element: Callable[[], Any], others: Any) -> Any:
+    """Put elements whose tests hold into a set or dict; returns it."""
+    if isinstance(made, dict):
+        if test:
+            key, value = element()
+            made[key] = value
+        for test, element in others:
+            if test:
+                key, value = element()
+                made[key] = value
+    else:
+        if test:
+            made.add(element())
+        for test, element in others:
+            if test:
+                made.add(element())
+    return made
+
+
 def takewhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
     """``itertools.takewhile``."""
     for x in iterable:

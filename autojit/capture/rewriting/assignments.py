@@ -21,7 +21,7 @@ _OPERATORS = {
 
 
 #: Names of functions and methods that change an array.
-_WRITERS = frozenset((
+WRITERS = frozenset((
     "at", "copyto", "fill", "fill_diagonal", "partition", "place", "put", "put_along_axis",
     "putmask", "sort",
 ))  # fmt: skip
@@ -273,7 +273,7 @@ def _may_write(node: Any) -> bool:
     f = node.func
     if isinstance(f, ast.Name):
         return not hasattr(builtins, f.id)
-    by_name = isinstance(f, ast.Attribute) and f.attr in _WRITERS
+    by_name = isinstance(f, ast.Attribute) and f.attr in WRITERS
     return by_name or any(k.arg == "out" for k in node.keywords)
 
 

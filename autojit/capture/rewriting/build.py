@@ -359,3 +359,33 @@ def is_of_frame(node: ast.AST) -> bool:
         or (isinstance(part, ast.Name) and part.id in AS_THEY_ARE)
         for part in ast.walk(node)
     )
+
+
+# -- comprehensions -----------------------------------------------------------------------
+
+#: The elements that do not change the result of a builtin on many values.
+NEUTRAL = {"sum": 0, "any": False, "all": True}
+
+
+def filtered_by(node: ast.Call) -> Any:
+    """The comprehension with conditions, in one loop, that `sum`, `any` or `all` is called with;
+    None if it is another call. A neutral value may replace an element that is left out."""
+    if not (isinstance(node.func, ast.Name) and node.func.id in NEUTRAL):
+        return None
+    given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    if not isinstance(given, ast.GeneratorExp | ast.ListComp):
+        return None
+    *others, last = given.generators
+    alone = not any(part.ifs for part in others) and not last.is_async
+    return given if last.ifs and alone else None
+
+
+def chosen(node: Any, test: ast.expr) -> ast.expr:
+    """A set or dict whose conditions may be traced: its elements as functions, each with a test."""
+    is_dict = isinstance(node, ast.DictComp)
+    element = pair([node.key, node.value], node) if is_dict else node.elt
+    node.generators[-1].ifs.clear()
+    elements = ast.GeneratorExp(
+        elt=pair([test, lazy(element)], node), generators=node.generators, **place(node)
+    )
+    return ask("chosen", [constant(is_dict, node), elements], node)

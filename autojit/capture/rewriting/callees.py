@@ -10,12 +10,11 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from autojit.callbacks import testing_calls
 from autojit.scipy.names import standing_for
 from autojit.tracing.running.as_written import answering, guarded
 
-from . import testing_calls
 from .generators import pushed, resumed
-from .testing_calls import on_values
 from .twins import GENERATOR, is_twin_code, known_reason, twin_of
 
 #: Libraries whose functions are called as they are.
@@ -110,7 +109,7 @@ def _function(function: FunctionType, runtime: type, owner: Any = None) -> Any:
         return function
     if not is_users(function):
         if function.__module__ == testing_calls.MODULE:
-            return on_values(function)
+            return testing_calls.on_values(function)
         wrapped = getattr(function, "__wrapped__", None)  # by `contextmanager`, for example
         if type(wrapped) is FunctionType and is_users(wrapped):
             return guarded(function, "a function of a library calls it", is_users)

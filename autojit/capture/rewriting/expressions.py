@@ -6,20 +6,19 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import build
 from .build import (
     AS_THEY_ARE,
     ask,
     assigns,
     constant,
     first_parameter,
-    is_of_frame,
     is_runtimes,
     lazy,
     load,
     pair,
     place,
     runtime,
-    store,
 )
 from .normal_forms import as_tuple, is_plain
 from .scopes import COMPREHENSIONS, Scope
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 #: The functions in `operator` that order tuples.
 _ORDERS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
-#: The elements that do not change the result of a builtin on many values.
-_NEUTRAL = {"sum": 0, "any": False, "all": True}
 #: The parameter of a comprehension that has become a function of its iterable.
 _ITERABLE = "__aj_iterable"
 #: Builtins that return a Python bool, whatever their arguments are.
@@ -184,7 +181,7 @@ class Expressions:
         else:
             name = self.context.temporary("t")
             again = load(name, middle)
-            value = ast.NamedExpr(target=store(name, middle), value=value, **place(middle))
+            value = ast.NamedExpr(target=build.store(name, middle), value=value, **place(middle))
             rest_of = None
         if rest_of is not None:
             before = self.context.temporary("t")
@@ -256,24 +253,15 @@ class Expressions:
             self.context.changed = True
             node.args[:0] = [constant(node.site, node)] if hasattr(node, "site") else []  # `yield`
             return self.generic(node)
-        self._note_filter(node)
+        name = getattr(func, "id", "")
+        if (filtered := build.filtered_by(node)) and self.context.is_builtin(name, self.where()):
+            filtered.neutral = build.NEUTRAL[name]
         inner = self.generic(node)
         self.context.changed = True
         sites = [constant(node.site, node)] if hasattr(node, "site") else []  # of recursive calls
         func = runtime("call_self" if sites else "call", node)
         given = [*sites, inner.func, *inner.args]
         return ast.Call(func=func, args=given, keywords=inner.keywords, **place(node))
-
-    def _note_filter(self, node: ast.Call) -> None:
-        """For `sum`, `any` or `all` of a comprehension with conditions, note the value that
-        replaces an element that is left out."""
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        given = node.args[0] if len(node.args) == 1 and not node.keywords else None
-        if name in _NEUTRAL and isinstance(given, ast.GeneratorExp | ast.ListComp):
-            *others, last = given.generators
-            alone = not any(part.ifs for part in others) and not last.is_async
-            if last.ifs and alone and self.context.is_builtin(name, self.where()):
-                given.neutral = _NEUTRAL[name]  # type: ignore[union-attr]
 
     def _as_it_is(self, node: ast.Call) -> ast.expr:
         node = self.generic(node)
@@ -335,13 +323,26 @@ class Expressions:
             if hasattr(node, field):
                 setattr(node, field, self.expression(getattr(node, field)))
         self.inner.pop()
-        is_async = any(part.is_async for part in node.generators) or is_of_frame(node)
+        is_async = any(part.is_async for part in node.generators) or build.is_of_frame(node)
         is_list, in_class = isinstance(node, ast.ListComp), self.where().kind == "class"
         has_form = (is_list or isinstance(node, ast.GeneratorExp)) and not (is_async or in_class)
         if not has_form or self.keeps_walrus(node):
             first.iter = self.ask("iterable", [first.iter], first.iter)
-            return node
+            is_plain = is_async or in_class or isinstance(node, ast.ListComp | ast.GeneratorExp)
+            return node if is_plain else self._chosen(node)
         return self._elements_of(node, first, others, is_list=is_list)
+
+    def _all_of(self, conditions: list[Any], at: ast.AST) -> ast.expr:
+        first, *others = conditions
+        return self.ask("and_", [first, *map(lazy, others)], at) if others else first
+
+    def _chosen(self, node: Any) -> ast.expr:
+        """A set or dict whose conditions may be traced: its elements with a test for each."""
+        conditions = node.generators[-1].ifs
+        if not conditions or self.keeps_walrus(node):
+            return node
+        self.context.changed = True
+        return build.chosen(node, self._all_of(conditions, node))
 
     def _elements_of(self, node: Any, first: Any, others: list[Any], *, is_list: bool) -> ast.expr:
         """Rewrite a comprehension that may run through a list of traced length, or whose conditions
@@ -349,9 +350,7 @@ class Expressions:
         conditions = others[-1].ifs if others else first.ifs
         is_filter = bool(conditions) and not any(part.ifs for part in [first, *others][:-1])
         if is_filter:
-            test = conditions[0]
-            if len(conditions) > 1:
-                test = self.ask("and_", [test, *map(lazy, conditions[1:])], node)
+            test = self._all_of(conditions, node)
             neutral = getattr(node, "neutral", None)
             given = [] if neutral is None else [constant(neutral, node)]
             name = "perhaps" if neutral is None else "kept"

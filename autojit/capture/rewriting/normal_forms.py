@@ -364,8 +364,9 @@ def moved_into(node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def as_tuple(node: ast.expr) -> ast.expr:
-    """A set display as a tuple: `in` finds the same elements in both. Other nodes stay."""
-    if not isinstance(node, ast.Set):
+    """A set display with values that may be traced, as a tuple: `in` finds the same elements in
+    both. Other nodes stay."""
+    if not isinstance(node, ast.Set) or all(isinstance(x, ast.Constant) for x in node.elts):
         return node
     return pair(node.elts, node)
 

@@ -180,6 +180,11 @@ class PlainRuntime:
         """An element of a comprehension, or ABSENT if it is left out."""
         return value() if test else ABSENT
 
+    def chosen(self, is_dict: bool, elements: Any) -> Any:
+        """A set or dict of the elements whose tests hold; they come as functions."""
+        found = [element() for test, element in elements if test]
+        return dict(found) if is_dict else set(found)
+
     def elements(
         self, s: int, made: Callable[[Any], Any], it: Any, is_list: bool, is_filter: bool
     ) -> Any:
@@ -223,6 +228,9 @@ class PlainRuntime:
 
     def class_of(self, x: Any) -> Any:
         return x.__class__
+
+    def attribute(self, x: Any, name: str) -> Any:
+        return getattr(x, name)
 
     def is_sequence(self, value: Any, least: int, more: bool) -> bool:
         """Whether a pattern of ``least`` elements, or of more if ``more``, fits a value."""

@@ -18,6 +18,7 @@ from typing import Any
 from autojit.capture.groups.trees import WithoutLambdas, as_function, inner_groups
 from autojit.ir.core.locks import Lock
 
+from .attributes import with_asked_attributes
 from .build import RUNTIME, nodes
 from .context import Context
 from .expressions import first_parameter
@@ -209,6 +210,8 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type, form: Fo
             raise NoSource(CLOSED_GENERATOR)
         found.node = made
     with_forms(found.node)
+    everywhere = getattr(runtime_class, "asks_attributes", False)
+    with_asked_attributes(found.node, code.co_freevars, everywhere)
     if isinstance(found.node, ast.Lambda) and recipe.leaving:
         found.node = as_function(found.node, "__aj_lambda")
     names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.functions.assignment import cast
+from autojit.functions.indexing import check_axes
 from autojit.functions.indices import Masked, masked_part
 from autojit.ir.core.program import Op, Value, current_builder
 from autojit.ir.core.shapes import normalize_axis
@@ -176,6 +177,7 @@ class Places(Bounded):
 
 def places_of(mask: Any) -> tuple[Tracer, ...]:
     """``np.nonzero`` of an array whose values are not known."""
+    check_axes(mask)
     mask = as_tracer(mask)
     if not mask.size:
         return tuple(as_tracer(np.zeros(0, _INT)) for _ in range(mask.ndim))

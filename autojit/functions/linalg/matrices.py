@@ -66,6 +66,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
 def diag(v: Any, k: int = 0) -> Tracer:
     if np.ndim(v) == 2:
         return diagonal(v, k)
+    if np.ndim(v) != 1:
+        raise ValueError("Input must be 1- or 2-d.")
     n = shape_of(v)[0] + abs(k)
     value = as_value(v)
     first = max(0, k) + max(0, -k) * n

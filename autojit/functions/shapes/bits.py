@@ -28,6 +28,8 @@ def _bit_weights(bitorder: str) -> np.ndarray:
 
 @implements(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
+    if dtype_of(a).kind not in "iub":
+        raise TypeError("Expected an input array of integer or boolean data type")
     x, along = along_one_axis(as_tracer(a), axis)
     bits = np.moveaxis(x, along, -1)
     short = -shape_of(bits)[-1] % 8

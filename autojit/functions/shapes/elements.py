@@ -19,6 +19,7 @@ from autojit.protocols.lifting import (
     python_bool,
     result_dtype,
     shape_of,
+    weak_type,
 )
 from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.known import value_of
@@ -94,6 +95,8 @@ def common_type(*arrays: Any) -> Any:
 
 @implements(np.can_cast)
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
+    if weak_type(from_) is not None:
+        raise TypeError("can_cast() does not support Python ints, floats, and complex")
     return np.can_cast(dtype_of(from_), to, casting)  # type: ignore[arg-type]
 
 

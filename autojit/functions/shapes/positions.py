@@ -25,8 +25,14 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     steps = _steps(extents, order)
     total: Any = 0
     for part, extent, how, step in zip(parts, extents, modes, steps, strict=True):
-        total = total + _within(as_tracer(part), extent, how) * step
+        total = total + _within(_integers(part), extent, how) * step
     return total
+
+
+def _integers(x: Any) -> Any:
+    if dtype_of(x).kind not in "iub":
+        raise TypeError("only int indices permitted")
+    return as_tracer(x)
 
 
 def _steps(extents: tuple[int, ...], order: str) -> list[int]:
@@ -47,7 +53,7 @@ def _within(places: Any, extent: int, mode: str) -> Any:
 @implements(np.unravel_index, known=("shape",))
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     extents = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
-    places, size = as_tracer(indices), math.prod(extents)
+    places, size = _integers(indices), math.prod(extents)
     error = ValueError(f"index is out of bounds for array with size {size}")
     places = ensured(places, (places >= 0) & (places < size), error)
     steps = _steps(extents, order)

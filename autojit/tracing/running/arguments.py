@@ -43,3 +43,8 @@ class Argument(Input):
         made = Argument(value, trace, self.weak, self.number)
         made.boxed, made.ordered, made.kept = self.boxed, self.ordered, self.kept
         return made
+
+
+# Errors of Python and of libraries name the class of an argument.
+for _kind in (Input, Argument):
+    _kind.__name__ = _kind.__qualname__ = Tracer.__name__

@@ -72,13 +72,19 @@ def _caught_at(error: TracingError) -> str | None:
         return None if error.asked else "`except` around an assignment or another call of C code"
     if _is_library(trail):
         return None
-    if any(step.tb_frame.f_code.co_name in _DISPLAY for step in _steps(trail)):
+    if any(map(_is_display, _steps(trail))):
         return None
     frame, at = trail.tb_frame, trail.tb_lasti
     line = handler_line(frame, at, type(error))
     if line is not None and handler_line(frame, at, _pythons(error)) != line:
         return None  # it catches errors of autojit by their name
     return f"`except` at {shown_file(frame.f_code.co_filename)}:{line or trail.tb_lineno}"
+
+
+def _is_display(step: TracebackType) -> bool:
+    """Whether a step of a traceback is in such a method of the user's or a library's."""
+    code = step.tb_frame.f_code
+    return code.co_name in _DISPLAY and not code.co_filename.startswith(_OURS)
 
 
 def _pythons(error: TracingError) -> type[BaseException]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import heapq
 import itertools
 import math
 import operator
@@ -104,6 +105,8 @@ FUNCTIONS = {
     "sorted pairs": lambda x: sorted(pairs(x), reverse=True)[1][1],
     "sorted by pairs": sorted_by_pairs,
     "splices": spliced,
+    "largest by a key": lambda x: heapq.nlargest(2, list(x), key=lambda v: (v - 4.2) ** 2)[1],
+    "smallest by a key": lambda x: heapq.nsmallest(3, large(x), lambda v: -v)[2],
     "median": lambda x: statistics.median(large(x)) + statistics.median(large(x[:4])),
     "statistics": lambda x: statistics.stdev(large(x)) + statistics.pvariance(large(x)),
 }

@@ -99,19 +99,19 @@ FIXES: dict[str, tuple[str, str]] = {
         "opt, params = autojit.optim.adam(0.1), x\nFIX",
     ),
     "session/other_names.py: from numpy import": ("autojit.cumsum(x)", "FIX\ncumsum(x)"),
-    "session/pythons_errors.py: np.sin(x)": (
+    "session/advice.py: np.sin(x)": (
         "import jax.numpy as jnp\ngrad(lambda x: jnp.sum(x))(x)",
         "jit(lambda x: L0)(x)",
     ),
-    "session/pythons_errors.py: np.…(x, axis=0, keepdims=True)": (
+    "session/advice.py: np.…(x, axis=0, keepdims=True)": (
         "jit(lambda x: np.sum(x, dim=0))(x)",
         "jit(lambda x: L0)(x)",
     ),
-    "session/pythons_errors.py: seen = …; seen[n] = True": (
+    "session/advice.py: seen = …; seen[n] = True": (
         "jit(lambda x: {x: 1.0})(1.0)",
         "@jit\ndef g(n):\n    L0\n    return 5 in seen\nL1\njit(lambda i: table[i])(g(5) * 1)",
     ),
-    "session/pythons_errors.py: y = jit(f)(x)": (
+    "session/advice.py: y = jit(f)(x)": (
         "import json\njit(lambda x: json.dumps(x))(x)",
         "import json\nFIX\njson.dumps(y.tolist()), memoryview(y)",
     ),
@@ -239,7 +239,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "@vmap\ndef g(x):\n    if x < 0:\n        raise ValueError('negative')\ng(x)",
         "FIX\nvmap(checked)(x)",
     ),
-    "capture/rewriting/testing_calls.py: assert np.allclose(x, y, rtol=1e-7, atol=0.0)": (
+    "callbacks/testing_calls.py: assert np.allclose(x, y, rtol=1e-7, atol=0.0)": (
         "@jit\ndef g(x, y):\n    np.testing.assert_allclose(x, y)\n    return x\ng(x, y)",
         "@jit\ndef g(x, y):\n    FIX\n    return x\ng(x, x)",
     ),
@@ -613,11 +613,19 @@ FIXES: dict[str, tuple[str, str]] = {
         "    except np.linalg.LinAlgError:\n        return x\ng(np.eye(2))",
         "FIX",
     ),
-    "tracing/tracer.py: y = np.where(x > 0, a, b)": (
+    "capture/calls/calling.py: print(… % f(x))": (
+        "jit(lambda x: '%d' % x)(1.0)",
+        "f = lambda x: 2 * x\nx = 1.0\nFIX",
+    ),
+    "functions/indexing.py: np.take(x, i.astype(int))": (
+        "jit(lambda i: np.take(x, i))(np.ones(2))",
+        "i = np.ones(2)\nFIX",
+    ),
+    "session/advice.py: y = np.where(x > 0, a, b)": (
         "exec('def g(x):\\n    return x if x > 0 else -x', globals())\njit(g)(1.0)",
         "@jit\ndef g(x):\n    L0\n    return y\ng(1.0)",
     ),
-    "tracing/tracer.py: np.take(table, i)": (
+    "session/advice.py: np.take(table, i)": (
         "table = np.array([1.0, 2.0])\n"
         "exec('def g(i): return table.__getitem__(i)', globals())\njit(g)(1)",
         "table = np.array([1.0, 2.0])\njit(lambda i: L0)(1)",
@@ -641,7 +649,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "g(2.0)",
         "@jit\ndef g(x):\n    FIX\n    return y if isinstance(y, int) else -y\ng(2.0)",
     ),
-    "tracing/tracer.py: print(f'…')": (
+    "session/advice.py: print(f'…')": (
         "jit(lambda x: {f'{x}': x})(1.0)",
         "x = 1.0\nL0",
     ),
@@ -1299,11 +1307,11 @@ FIXES: dict[str, tuple[str, str]] = {
         "from autojit.tracing import source\nsource.warn_while_tracing(None)",
         "step, w = (lambda x, r: x + r), np.ones((2, 2))\nn = 2\nFIX",
     ),
-    "tracing/tracer.py: out = np.zeros(3); out[0] = x": (
+    "session/advice.py: out = np.zeros(3); out[0] = x": (
         "g = eval('lambda x: float(x)')\njit(g)(1.0)",
         "@jit\ndef g(x):\n    L0\n    L1\n    return out + y\ng(1.0)",
     ),
-    "tracing/tracer.py: y = y0.copy(); y[0] = x": (
+    "session/advice.py: y = y0.copy(); y[0] = x": (
         "y0 = np.zeros(2)\n@jit\ndef g(x):\n    y0[0] = x\n    return x\ng(1.0)",
         "y0 = np.zeros(2)\n@jit\ndef g(x):\n    FIX\n    return y\ng(1.0)",
     ),

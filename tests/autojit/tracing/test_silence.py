@@ -10,6 +10,7 @@ import logging
 import operator
 import pprint
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -511,6 +512,34 @@ def test_error_states_that_change_nothing() -> None:
     with np.errstate(all="raise"):  # outside: it says nothing about compiled code
         np.testing.assert_array_equal(jit(np.log)(np.zeros(1)), -np.inf)
         np.testing.assert_array_equal(jit(f)(np.zeros(1)), -np.inf)
+
+
+@pytest.mark.parametrize("filters", [("error",), ("error", RuntimeWarning), ("error", Warning)])
+def test_warnings_that_are_errors(filters: Any) -> None:
+    def f(x: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter(*filters)
+            try:
+                return np.log(x)
+            except RuntimeWarning:
+                return -1.0
+
+    for transformed in (jit(f), grad(f)):
+        with pytest.raises(HandledFailureError, match="makes errors of warnings has no effect"):
+            transformed(np.float64(0.0))
+
+
+def test_other_filters_of_warnings() -> None:
+    def f(x: Any, *filters: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter(*filters)
+            return np.log(x)
+
+    assert jit(lambda x: f(x, "ignore"))(1.0) == 0.0
+    assert jit(lambda x: f(x, "error", DeprecationWarning))(1.0) == 0.0
+    with warnings.catch_warnings():  # outside: it says nothing about compiled code
+        warnings.simplefilter("error")
+        assert np.isneginf(jit(np.log)(0.0))
 
 
 # -- arguments that are changed -----------------------------------------------------------

@@ -496,6 +496,25 @@ def test_leaked_values_are_refused() -> None:
     assert current_trace() is None
 
 
+@pytest.mark.usefixtures("young_objects")
+def test_leaked_numbers_are_refused() -> None:
+    kept: set[Any] = set()
+    with pytest.raises(LeakedTracerError, match="in a set, in the variable `kept`"):
+        grad(lambda x: kept.add(x) or x)(1.5)
+    (leaked,) = kept
+    for use in (
+        lambda: leaked == 1.5,
+        lambda: 1.5 in kept,
+        lambda: 2.0 / leaked,
+        lambda: leaked**2,
+        lambda: leaked // 2 < 3,
+        lambda: -leaked,
+        lambda: hash(leaked),
+    ):
+        with pytest.raises(LeakedTracerError, match=r"f64\[\] is used after the function"):
+            use()
+
+
 def test_values_of_another_thread_are_refused() -> None:
     errors: list[BaseException] = []
 

@@ -324,6 +324,8 @@ def as_array_scalar(dtype: Any) -> Any:
     """A function like ``np.float64``, for traced numbers and arrays."""
 
     def convert_(x: Any) -> Any:
+        if is_traced(x) and x.weak is complex and np.dtype(dtype).kind != "c":
+            raise TypeError("float() argument must be a string or a real number, not 'complex'")
         return tracer(definite(as_value(as_tracer(bare(x)).astype(dtype))))
 
     return convert_

@@ -24,6 +24,8 @@ from autojit.capture.values.scalars import (
 )
 from autojit.capture.values.table import When, answers
 from autojit.protocols.lifting import as_value, dtype_of, tracer
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
 from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
@@ -81,7 +83,7 @@ for _function, _name in {
 
 
 def _by_test(ufunc: Any) -> Callable[[Any], Any]:
-    return lambda x: tracer(as_value(ufunc(tracer(scalar_value(x)))), bool)
+    return lambda x: tracer(as_value(ufunc(tracer(scalar_value(as_float(x))))), bool)
 
 
 answers(math.isnan)(_by_test(np.isnan))
@@ -95,7 +97,15 @@ def _to_integer(ufunc: Any) -> Callable[[Any], Any]:
 
 answers(math.floor)(_to_integer(np.floor))
 answers(math.ceil)(_to_integer(np.ceil))
-answers(math.trunc)(_to_integer(np.trunc))
+
+
+@answers(math.trunc)
+def trunc(x: Any) -> Any:
+    """``math.trunc``, which only floats and the numbers of Python have."""
+    kind = hooks.type_of(bare(x))
+    if not hasattr(kind, "__trunc__"):
+        raise TypeError(f"type {kind.__name__} doesn't define __trunc__ method")
+    return integral(x, np.trunc)
 
 
 @answers(math.isclose)

@@ -1,4 +1,4 @@
-"""Methods that Python's and NumPy's numbers have and arrays do not."""
+"""Attributes that Python's and NumPy's numbers have and arrays do not."""
 
 from __future__ import annotations
 
@@ -50,12 +50,13 @@ _METHODS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def method_of(x: Tracer, name: str) -> Any:
-    """A method that numbers of x's type have; None if there is none."""
-    if name not in _METHODS or not x.is_scalar:
-        return None
-    kind = int if x.weak is bool else x.weak or x.dtype.type
-    return functools.partial(_METHODS[name], x) if hasattr(kind, name) else None
+def attribute_of(x: Tracer, name: str) -> Any:
+    """An attribute of a number whose type has it; None if it is not covered."""
+    if name in _METHODS:
+        return functools.partial(_METHODS[name], x)
+    if name == "denominator":
+        return 1
+    return +x if name == "numerator" else None
 
 
-hooks.number_method = method_of
+hooks.attribute_of_number = attribute_of

@@ -133,6 +133,8 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
     keys = items if key is None else [call(key, x) for x in items]
     if len(keys) > 1:
         keys = _present(keys, "<")
+        if any(is_traced(k) and k.weak is complex for k in keys):
+            raise TypeError("'<' not supported between instances of 'complex' and 'complex'")
         items = keys if key is None else items
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
