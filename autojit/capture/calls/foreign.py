@@ -13,6 +13,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from autojit.capture.rewriting.twins import is_twin_code
 from autojit.capture.values.scalars import is_traced
 from autojit.errors import AutojitError, ConcreteValueError, with_place
 from autojit.protocols.way_out import error_for_numbers, way_out
@@ -47,7 +48,7 @@ def raise_explained(
     error: Exception, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Raise another error in place of one that a call of f has raised, if that may be wrong."""
-    if not _is_about_types(error) or not _is_foreign(error):
+    if not _may_be_about_types(error, f):
         return
     given = [x for x in pytrees.flatten((args, kwargs))[0] if is_traced(x)]
     if not given:
@@ -66,30 +67,39 @@ def raise_explained(
     raise ConcreteValueError(with_place(words, user_source())) from error
 
 
-def _is_about_types(error: Exception) -> bool:
-    """Whether an error may be about the type of an argument. Some modules of Python have a class of
-    their own for such errors, as `struct.error`; others are about values."""
+def _may_be_about_types(error: Exception, f: Any) -> bool:
+    """Whether an error may say that C code, or a library, does not know the type of an argument."""
     kind = type(error)
-    if issubclass(kind, ValueError | ArithmeticError | LookupError | AutojitError):
+    of_types = kind in (TypeError, AttributeError)
+    if not of_types and (issubclass(kind, _OTHERS) or kind.__module__ == builtins.__name__):
         return False
-    owner = kind.__module__.partition(".")[0]
-    return kind in (TypeError, AttributeError) or owner not in ("builtins", "autojit")
-
-
-def _is_foreign(error: Exception) -> bool:
-    """Whether an error was raised by C code that autojit has called, or by a library's code."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
     if step is None:
         return False
     code = step.tb_frame.f_code
-    if code.co_filename == _CALLING:
-        return dis.opname[code.co_code[step.tb_lasti]].startswith("CALL")
     file = code.co_filename
-    if is_ours(file):
+    if file == _CALLING:
+        is_call = dis.opname[code.co_code[step.tb_lasti]].startswith("CALL")
+        return is_call and not _is_in_python(f)
+    if is_ours(file) or is_twin_code(code):
         return False
-    return is_installed(file) or is_of_python(file) or file.endswith(".pyx")
+    return of_types and (is_installed(file) or is_of_python(file) or file.endswith(".pyx"))
+
+
+#: Errors about something other than types. The modules of Python that are written in C have
+#: classes of their own for errors about types, as `struct.error`.
+_OTHERS = (ValueError, ArithmeticError, LookupError, AutojitError)
+
+
+def _is_in_python(f: Any) -> bool:
+    """Whether a function is written in Python, so that a call of it fails by itself only if the
+    arguments do not fit its parameters."""
+    steps: Any = (getattr(f, "__func__", f),)
+    if isinstance(f, type):
+        steps = vars(f).get("__new__"), vars(f).get("__init__")
+    return any(isinstance(step, types.FunctionType) for step in steps)
 
 
 def _is_pure(f: Any) -> bool:

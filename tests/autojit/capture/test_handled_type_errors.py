@@ -6,11 +6,14 @@ import array
 import collections
 import decimal
 import fractions
+import importlib
 import json
 import math
 import operator
 import pickle
+import queue
 import re
+import statistics
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -238,6 +241,55 @@ def test_functions_of_others_are_named_in_the_error() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
     with pytest.raises(ConcreteValueError, match=r"Decimal\(\) gives plain numbers"):
         grad(lambda x: float(decimal.Decimal(x)) * x)(1.0)
+
+
+def test_errors_of_libraries_that_are_not_about_types() -> None:
+    def f(x: Any) -> Any:
+        places: queue.Queue[Any] = queue.Queue(1)
+        try:
+            places.put_nowait(x)
+            places.put_nowait(2 * x)
+        except queue.Full:
+            return 3 * places.get()
+        return x
+
+    def g(x: Any) -> Any:
+        try:
+            return statistics.stdev([x])
+        except statistics.StatisticsError:
+            return 2 * x
+
+    assert [jit(f)(1.5), grad(f)(1.5), jit(g)(1.5), grad(g)(1.5)] == [4.5, 3.0, 3.0, 2.0]
+
+
+def test_arguments_that_do_not_fit_are_named_by_python() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        jit(lambda x: json.dumps(x, other=1))(1.0)
+    with pytest.raises(TypeError, match="exactly one argument"):
+        jit(lambda x: math.isnan(x, 2))(1.0)  # type: ignore[call-arg]
+
+
+def test_exceptions_of_an_installed_package(tmp_path: Any, monkeypatch: Any) -> None:
+    package = tmp_path / "site-packages" / "installed_solver.py"
+    package.parent.mkdir()
+    package.write_text(
+        "class Unsolved(Exception): ...\n\n"
+        "def solve(x, steps):\n"
+        "    if steps < 2:\n        raise Unsolved('too few')\n"
+        "    return x / steps\n"
+    )
+    monkeypatch.syspath_prepend(package.parent)
+    installed: Any = importlib.import_module("installed_solver")
+
+    def f(x: Any, steps: int) -> Any:
+        try:
+            return installed.solve(x, steps)
+        except installed.Unsolved:
+            return 3 * x
+
+    assert [jit(f, static_argnums=1)(2.0, n) for n in (1, 2)] == [6.0, 1.0]
+    assert [grad(f)(2.0, n) for n in (1, 2)] == [3.0, 0.5]
+    assert [jit(f)(2.0, n) for n in (1, 2)] == [6.0, 1.0]
 
 
 def test_an_error_of_python_names_the_users_type() -> None:
