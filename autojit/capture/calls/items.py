@@ -149,8 +149,11 @@ def _check_container(x: Any, index: Any) -> None:
 def check_key(key: Any) -> None:
     """Raise an error for a traced key that is no integer, or of a dict of the user's class, unless
     its value is known."""
-    parts = key if type(key) is tuple else (key,)
-    if not any(is_traced(part) and at_hand(bare(part)) is None for part in parts):
+    parts = [bare(part) for part in (key if type(key) is tuple else (key,)) if is_traced(part)]
+    for part in parts:
+        if not part.is_scalar:
+            hash(part)  # which raises Python's TypeError
+    if all(at_hand(part) is not None for part in parts):
         return
     refuse(
         "A dict with a traced key that is not an integer or a tuple of integers",

@@ -24,9 +24,10 @@ from .assignments import WRITERS
 from .build import ask, constant, nodes
 
 #: The attributes that the class of the user's value may lack.
-_DOUBTFUL = frozenset(
-    name for kind in (np.ndarray, Argument) for name in dir(kind) if name[:1] != "_"
-).difference(WRITERS)
+_DOUBTFUL = frozenset({
+    "__contains__", "__getitem__", "__iter__", "__len__",
+    *(name for kind in (np.ndarray, Argument) for name in dir(kind) if name[:1] != "_"),
+}).difference(WRITERS)  # fmt: skip
 
 
 def with_asked_attributes(root: Any, free: Iterable[str], everywhere: bool) -> None:

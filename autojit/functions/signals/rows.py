@@ -25,6 +25,8 @@ def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     x, places, heights = (as_tracer(a) for a in (x, xp, fp))
+    if "c" in (x.dtype.kind, places.dtype.kind):
+        raise TypeError("np.interp: x and xp must be real, not complex")
     x, places = x.astype(np.float64), places.astype(np.float64)
     heights = heights.astype(np.result_type(heights, np.float64))
     if period is not None:

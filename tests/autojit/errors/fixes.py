@@ -617,6 +617,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: '%d' % x)(1.0)",
         "f = lambda x: 2 * x\nx = 1.0\nFIX",
     ),
+    "capture/calls/numbers/conversions.py: np.datetime64(int(f(x)), 's')": (
+        "jit(lambda n: np.datetime64(n, 's'))(1)",
+        "f = lambda x: 2 * x\nx = 1\nFIX",
+    ),
     "functions/indexing.py: np.take(x, i.astype(int))": (
         "jit(lambda i: np.take(x, i))(np.ones(2))",
         "i = np.ones(2)\nFIX",

@@ -5,7 +5,7 @@ The results are Python numbers, as Python would give them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -324,8 +324,18 @@ def as_array_scalar(dtype: Any) -> Any:
     """A function like ``np.float64``, for traced numbers and arrays."""
 
     def convert_(x: Any) -> Any:
-        if is_traced(x) and x.weak is complex and np.dtype(dtype).kind != "c":
+        if is_traced(x) and x.weak is complex and np.dtype(dtype).kind not in "bc":
             raise TypeError("float() argument must be a string or a real number, not 'complex'")
         return tracer(definite(as_value(as_tracer(bare(x)).astype(dtype))))
 
     return convert_
+
+
+@answers(np.datetime64, np.timedelta64)
+def date(*args: Any) -> NoReturn:
+    """Refused: compiled code has no dates."""
+    refuse(
+        "A date or a duration of a traced number",
+        "Compute with the number, and make the date where the function is called:\n"
+        "    np.datetime64(int(f(x)), 's')",
+    )
