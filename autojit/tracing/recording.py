@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import linecache
 import sys
-import warnings
 from collections.abc import Callable, Container, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -33,17 +32,6 @@ def _found_error_state() -> Callable[[], Any]:
 
 _error_state = _found_error_state()
 
-_CHECK_RESULT = (
-    "Check the result instead, where the transformed function is called:\n"
-    "    y = jit(f)(x)\n"
-    "    if not np.all(np.isfinite(y)): raise FloatingPointError"
-)
-
-
-def _first_filter() -> Any:
-    filters = warnings.filters
-    return filters[0] if filters else None
-
 
 class KnownValues(Protocol):
     """The values of a trace."""
@@ -69,9 +57,6 @@ class TracingBuilder(Builder):
         #: The error state outside of the outermost traced function, which has no effect.
         self.outside: Any = _error_state() if outer is None else outer.outside
         self.state = self.outside
-        #: The same for the first filter of warnings, which changes with the filters.
-        self.filter_outside: Any = _first_filter() if outer is None else outer.filter_outside
-        self.filter = self.filter_outside
         #: How many traces are open.
         self.depth: int = 1 if outer is None else outer.depth + 1
         #: The trace's values, if they are known (see ``known``).
@@ -98,10 +83,6 @@ class TracingBuilder(Builder):
         if state is not self.state:
             self._check_error_state(op.source)
             self.state = state
-        first = _first_filter()
-        if first is not self.filter:
-            self._check_filters(op.source)
-            self.filter = first
 
     def inline(self, program: Program, arguments: Sequence[Value]) -> list[Value]:
         around, self._is_inlining = self._is_inlining, True
@@ -156,17 +137,6 @@ class TracingBuilder(Builder):
         if place is not None:
             raise _handled(what, error, place, source)
 
-    def _check_filters(self, source: Source | None) -> None:
-        if _raises_warnings(self.filter_outside):
-            raise HandledFailureError(
-                with_place(
-                    "A filter that makes errors of warnings has no effect inside a traced "
-                    "function: compiled code gives none, and infinities and NaN are results. "
-                    + _CHECK_RESULT,
-                    source,
-                )
-            )
-
     def _check_error_state(self, source: Source | None) -> None:
         found = [f"{k}={v!r}" for k, v in np.geterr().items() if v in ("raise", "call")]
         if found and _error_state() is not self.outside:
@@ -174,22 +144,12 @@ class TracingBuilder(Builder):
                 with_place(
                     f"np.errstate({', '.join(found)}) inside a traced function has no effect: "
                     "warnings are off in compiled code, where infinities and NaN are results. "
-                    + _CHECK_RESULT,
+                    "Check the result instead, where the transformed function is called:\n"
+                    "    y = jit(f)(x)\n"
+                    "    if not np.all(np.isfinite(y)): raise FloatingPointError",
                     source,
                 )
             )
-
-
-def _raises_warnings(outside: Any) -> bool:
-    """Whether a filter before a given one makes an exception of a warning of NumPy's, if that has
-    some text."""
-    for found in warnings.filters:
-        action, text, kind, *_ = found
-        if found is outside:
-            return False
-        if issubclass(RuntimeWarning, kind) and (action == "error" or text is None):
-            return action == "error"
-    return False
 
 
 def errors_of(op: Op) -> frozenset[type[Exception]]:

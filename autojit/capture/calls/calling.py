@@ -40,7 +40,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.running.asked import is_iterator, is_opaque, note_asked
 from autojit.tracing.tracer import Tracer
 
-from . import caches, heaps, iteration, type_queries, vectorized
+from . import caches, heaps, iteration, type_queries, vectorized, warning_filters
 from .clocks import is_clock, read
 from .foreign import raise_explained
 from .numbers import conversions, mathematics, methods, ordering, statistic, whole_numbers
@@ -311,7 +311,8 @@ _ways: WeakKeyDictionary[type, Way] = WeakKeyDictionary(
 
 #: Modules that register their answers.
 _tables = (
-    heaps, iteration, mathematics, methods, ordering, statistic, type_queries, whole_numbers,
+    heaps, iteration, mathematics, methods, ordering, statistic, type_queries, warning_filters,
+    whole_numbers,
 )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from autojit.capture.lists import dicts, elements, hashed
 from autojit.capture.state.maybe import has_optional
+from autojit.capture.state.sharing import relate
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
-from autojit.capture.values.choice import choose, choose_nth
+from autojit.capture.values.choice import ChosenList, choose, choose_nth
 from autojit.capture.values.ranges import TracedRange, arange_of
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, python_number, settled
@@ -271,10 +272,25 @@ def _refuse_assignment(value: Any) -> None:
 
 def _set_nth(items: list[Any], index: Any, value: Any) -> None:
     """Assign to the element of a list at a traced index; all elements become choices."""
+    if any(isinstance(x, ChosenList) for x in (value, *items)):
+        raise CaptureError(with_place(_OF_LISTS, user_source()))
     place = _place(items, index)
     every = as_value(np.arange(len(items)))
     here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
-    items[:] = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
+    made = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
+    for new, old in zip(made, items, strict=True):
+        if isinstance(new, (list, dict)):  # it changes if one of these does
+            relate(value, new)
+            relate(old, new)
+    items[:] = made
+
+
+_OF_LISTS = (
+    "A list that a traced index has chosen is put into a list of lists, so compiled code would not "
+    "know which list is where. Keep the rows in one array:\n"
+    "    rows = np.array(rows)              # before\n"
+    "    rows[[i, k]] = rows[[k, i]]        # not: rows[i], rows[k] = rows[k], rows[i]"
+)
 
 
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:

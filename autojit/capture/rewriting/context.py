@@ -14,6 +14,8 @@ from .source import Found
 
 #: Modules whose functions look at the frame of their caller.
 _LOOK_AT_FRAMES = ("warnings", "logging", "inspect", "sys")
+#: The functions of `warnings` that do not.
+_FILTERS = frozenset({"filterwarnings", "simplefilter"})
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -140,6 +142,8 @@ class Context:
         if last is None:
             return value is not None and value is warnings.warn
         numpy = sys.modules.get("numpy")
+        if value is warnings and last in _FILTERS:
+            return False
         native = value is not None and value is numpy and last not in self.numpy_names
         if native or any(value is sys.modules.get(m, self) for m in _LOOK_AT_FRAMES):
             self.modules[func.id] = value

@@ -617,9 +617,16 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: '%d' % x)(1.0)",
         "f = lambda x: 2 * x\nx = 1.0\nFIX",
     ),
-    "capture/calls/numbers/conversions.py: np.datetime64(int(f(x)), 's')": (
-        "jit(lambda n: np.datetime64(n, 's'))(1)",
-        "f = lambda x: 2 * x\nx = 1\nFIX",
+    "capture/calls/warning_filters.py: y = jit(f)(x)": (
+        "import warnings\n@jit\ndef g(x):\n    with warnings.catch_warnings():\n"
+        "        warnings.simplefilter('error')\n        return np.log(x)\ng(x)",
+        "f = np.log\nFIX",
+    ),
+    "capture/calls/items.py: rows = np.array(rows)": (
+        "@jit\ndef g(x, k):\n    rows = [[x, 1.0], [2.0, x]]\n"
+        "    rows[0], rows[k] = rows[k], rows[0]\n    return rows[0][1]\ng(3.0, 1)",
+        "@jit\ndef g(x, k):\n    i = 0\n    rows = [[x, 1.0], [2.0, x]]\n    L0\n    L1\n"
+        "    return rows[0][1]\ng(3.0, 1)",
     ),
     "functions/indexing.py: np.take(x, i.astype(int))": (
         "jit(lambda i: np.take(x, i))(np.ones(2))",

@@ -5,7 +5,7 @@ The results are Python numbers, as Python would give them.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -329,13 +329,3 @@ def as_array_scalar(dtype: Any) -> Any:
         return tracer(definite(as_value(as_tracer(bare(x)).astype(dtype))))
 
     return convert_
-
-
-@answers(np.datetime64, np.timedelta64)
-def date(*args: Any) -> NoReturn:
-    """Refused: compiled code has no dates."""
-    refuse(
-        "A date or a duration of a traced number",
-        "Compute with the number, and make the date where the function is called:\n"
-        "    np.datetime64(int(f(x)), 's')",
-    )
