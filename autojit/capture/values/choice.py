@@ -6,6 +6,8 @@ copy that cannot be written to, because a write would have to change the array t
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,7 @@ import optree
 from autojit.capture.state.holders import is_object
 from autojit.capture.state.one_of import OneOf
 from autojit.capture.state.optional import Optional
+from autojit.capture.state.sharing import relate
 from autojit.capture.state.state import with_nones
 from autojit.errors import RefusedInPlaceError, ShapeError, with_place
 from autojit.ir.core.program import Value
@@ -138,7 +141,28 @@ def _wrapped(value: Value, weak: type | None, choices: Sequence[Any]) -> Tracer:
 
 
 class ChosenList(list[Any]):
-    """A list that was chosen by a traced index, which cannot be changed."""
+    """A list that was chosen by a traced index, which cannot be changed, and is read only as long
+    as the lists that it may be do not change."""
+
+    #: The lists that it may be, with their elements at that time.
+    sources: Sequence[tuple[Any, tuple[Any, ...]]] = ()
+
+    def check(self) -> None:
+        """Raise RefusedInPlaceError if one of the lists that it may be has changed."""
+        for source, held in self.sources:
+            if len(source) != len(held) or not all(map(operator.is_, source, held)):
+                raise RefusedInPlaceError(
+                    with_place(
+                        "This list was chosen from others by a traced index or condition, and one "
+                        "of the others has since been changed. In Python, this list may have "
+                        "changed as well. Choose a copy:\n"
+                        "    row = list(rows[i])                # not: row = rows[i]",
+                        user_source(),
+                    )
+                )
+
+    def __radd__(self, other: Any) -> Any:
+        return [*other, *self] if isinstance(other, list) else NotImplemented
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise RefusedInPlaceError(
@@ -153,6 +177,24 @@ class ChosenList(list[Any]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+def _reading(name: str) -> Callable[..., Any]:
+    method = getattr(list, name)
+
+    @functools.wraps(method)
+    def read(self: ChosenList, *args: Any) -> Any:
+        self.check()
+        return method(self, *args)
+
+    return read
+
+
+for _name in (
+    "__add__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__", "__iter__", "__le__",
+    "__len__", "__lt__", "__mul__", "__ne__", "__reversed__", "__rmul__", "copy", "count", "index",
+):  # fmt: skip
+    setattr(ChosenList, _name, _reading(_name))
 
 
 def _rebuilt(_: Any, items: Any) -> list[Any]:
@@ -244,7 +286,7 @@ def combined(
         )
     columns = zip(*(map(bare, leaves) for leaves, _ in flat), strict=True)
     made = pytrees.unflatten(structure, [_picked(column, pick, what) for column in columns])
-    return _protected(made)
+    return _protected(made, trees)
 
 
 def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any:
@@ -281,11 +323,20 @@ def _hull(column: Sequence[Any]) -> Bounds:
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def _protected(tree: Any) -> Any:
-    """The same value with lists that cannot be changed."""
-    if type(tree) is list:
-        return ChosenList(map(_protected, tree))
-    return tuple(map(_protected, tree)) if type(tree) is tuple else tree
+def _protected(tree: Any, others: Sequence[Any]) -> Any:
+    """The same value with lists that cannot be changed, and that are not read after one of the
+    lists has changed from which they were chosen. So for dicts."""
+    if type(tree) is dict:
+        for other in others:
+            relate(tree, other)
+    if type(tree) not in (list, tuple):
+        return tree
+    parts = [_protected(x, same) for x, *same in zip(tree, *others, strict=True)]
+    if type(tree) is tuple:
+        return tuple(parts)
+    made = ChosenList(parts)
+    made.sources = [(other, tuple(other)) for other in others]
+    return made
 
 
 def _described(tree: Any) -> str:

@@ -628,6 +628,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x, k):\n    i = 0\n    rows = [[x, 1.0], [2.0, x]]\n    L0\n    L1\n"
         "    return rows[0][1]\ng(3.0, 1)",
     ),
+    "capture/values/choice.py: row = list(rows[i])": (
+        "@jit\ndef g(x, i):\n    rows = [[x, 1.0], [2.0, x]]\n    row = rows[i]\n"
+        "    rows[0][0] = 9.0\n    return row[0]\ng(3.0, 1)",
+        "@jit\ndef g(x, i):\n    rows = [[x, 1.0], [2.0, x]]\n    FIX\n    rows[0][0] = 9.0\n"
+        "    return row[0]\ng(3.0, 1)",
+    ),
     "functions/indexing.py: np.take(x, i.astype(int))": (
         "jit(lambda i: np.take(x, i))(np.ones(2))",
         "i = np.ones(2)\nFIX",
