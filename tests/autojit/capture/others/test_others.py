@@ -36,7 +36,7 @@ MOST_FOR_FIRST_CALL = 20.0
 
 #: Programs that `jit` refuses, each with a part of the message.
 REFUSED = {
-    "gauss_on_lists": "values of different structure",
+    "gauss_on_lists": "Keep the rows in one array",
     "romberg": "may share memory",
 }
 
