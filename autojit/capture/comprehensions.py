@@ -50,7 +50,7 @@ def chosen(call: Callable[..., Any], is_dict: bool, elements: Any) -> Any:
     rest = iter(elements)
     for test, element in rest:
         if unknown(test) is not None:
-            return call(choose_all, made, test, element, rest)
+            return call(choose_all, call(choose_all, made, [(test, element)]), rest)
         if test and is_dict:
             key, value = element()
             made[key] = value

@@ -125,7 +125,7 @@ class _AxisError(ShapeError, np.exceptions.AxisError):
 
 
 #: Functions that raise ValueError for arrays with too few axes.
-_OF_SHAPES = frozenset({np.concatenate, np.cross, np.diff, np.transpose})
+_OF_SHAPES = frozenset({np.concatenate, np.diff, np.transpose})
 _AxisError.__name__ = _AxisError.__qualname__ = ShapeError.__name__
 _AxisError.__module__ = ShapeError.__module__
 

@@ -37,7 +37,7 @@ class Hooks:
     fill: Callable[[Any, Any], None]
     sort: Callable[..., None]
     view: Callable[..., Any]
-    #: A method of a traced number that arrays do not have, by its name, or None.
+    #: An attribute of a traced number that arrays do not have, by its name, or None.
     attribute_of_number: Callable[[Any, str], Any]
     #: Converts anything to a traced array.
     as_tracer: Callable[[Any], Any]

@@ -10,7 +10,6 @@ import numpy as np
 
 from autojit.capture.lists import dicts, elements, hashed
 from autojit.capture.state.maybe import has_optional
-from autojit.capture.state.sharing import relate
 from autojit.capture.state.stretch import any_made, has_stretch, is_list
 from autojit.capture.values.choice import ChosenList, choose, choose_nth
 from autojit.capture.values.ranges import TracedRange, arange_of
@@ -277,12 +276,7 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
     place = _place(items, index)
     every = as_value(np.arange(len(items)))
     here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
-    made = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
-    for new, old in zip(made, items, strict=True):
-        if isinstance(new, (list, dict)):  # it changes if one of these does
-            relate(value, new)
-            relate(old, new)
-    items[:] = made
+    items[:] = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
 
 
 _OF_LISTS = (

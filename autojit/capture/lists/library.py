@@ -10,21 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
-def choose_all(made: Any, test: Any, element: Callable[[], Any], others: Any) -> Any:
-    """Put elements whose tests hold into a set or dict; returns it."""
-    if isinstance(made, dict):
+def choose_all(made: Any, elements: Iterable[tuple[Any, Callable[[], Any]]]) -> Any:
+    """Put the elements whose tests hold into a set or dict; returns it."""
+    for test, element in elements:
         if test:
-            key, value = element()
-            made[key] = value
-        for test, element in others:
-            if test:
+            if isinstance(made, dict):
                 key, value = element()
                 made[key] = value
-    else:
-        if test:
-            made.add(element())
-        for test, element in others:
-            if test:
+            else:
                 made.add(element())
     return made
 

@@ -326,9 +326,12 @@ def _hull(column: Sequence[Any]) -> Bounds:
 def _protected(tree: Any, others: Sequence[Any]) -> Any:
     """The same value with lists that cannot be changed, and that are not read after one of the
     lists has changed from which they were chosen. So for dicts."""
-    if type(tree) is dict:
+    if isinstance(tree, dict):
+        if type(tree) is dict:
+            tree = {k: _protected(x, [other[k] for other in others]) for k, x in tree.items()}
         for other in others:
             relate(tree, other)
+        return tree
     if type(tree) not in (list, tuple):
         return tree
     parts = [_protected(x, same) for x, *same in zip(tree, *others, strict=True)]

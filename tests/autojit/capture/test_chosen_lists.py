@@ -56,9 +56,16 @@ def of_a_dict(rows: Any, i: Any) -> Any:
     return entry["a"]
 
 
+def in_a_dict(rows: Any, i: Any) -> Any:
+    table = {0: {"w": rows[0]}, 1: {"w": rows[1]}}
+    entry = table[i]
+    entry["w"][0] = 4.0
+    return table[0]["w"][0]
+
+
 CHANGED: list[Callable[..., Any]] = [
     read_then_changed, greatest_then_changed, sorted_then_changed, lengthened, set_then_changed,
-    an_old_row_changed, of_a_dict,
+    an_old_row_changed, of_a_dict, in_a_dict,
 ]  # fmt: skip
 
 
