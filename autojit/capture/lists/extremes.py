@@ -65,7 +65,6 @@ def words_of(original: Callable[[Any], Any], few: list[float]) -> str:
 
 def _number(name: str, items: list[Any]) -> Any:
     """The least or largest of numbers."""
-    find = {"max": np.max, "min": np.min}[name]
     s = stretch_in(items)
     column = as_tracer(s.columns[0])
     kind = column.dtype
@@ -76,7 +75,20 @@ def _number(name: str, items: list[Any]) -> Any:
         limits = np.iinfo(kind)
         least = limits.min if name == "max" else limits.max
     matter = np.arange(s.room) < s.count
-    return weak(items, find(np.where(matter, column, kind.type(least))))
+    return weak(items, of_row(np.where(matter, column, kind.type(least)), name))
+
+
+def of_row(x: Any, name: str) -> Any:
+    """The extreme element of an array: NaN only if it comes first, and the first of equal
+    elements."""
+    find = np.argmax if name == "max" else np.argmin
+    if x.dtype.kind != "f":
+        if x.dtype.kind == "c":
+            raise TypeError(f"{name}() of complex numbers: they have no order")
+        return x[find(x)]
+    last = -np.inf if name == "max" else np.inf
+    at = find(np.where(np.isnan(x), x.dtype.type(last), x))
+    return x[np.where(np.isnan(x[0]), 0, at)]
 
 
 # -- statistics ---------------------------------------------------------------------------

@@ -166,6 +166,23 @@ def test_the_order_of_every_type(dtype):
     np.testing.assert_array_equal(jit(f)(x), f(x))
 
 
+@pytest.mark.parametrize("find", [max, min])
+def test_extremes_are_the_first_as_in_python(find):
+    def of_a_list(x):
+        return find([v for v in x if not v < 0])
+
+    def of_a_dict(x):
+        return find({i: v for i, v in enumerate(x) if not v < 0}.values())
+
+    nan = math.nan
+    for f in (of_a_list, of_a_dict):
+        compiled, slope = jit(f), jit(grad(f))
+        for x in ([1.0, nan, 2.0], [nan, 1.0, 2.0], [-1.0, nan, 3.0], [-1.0, 3.0, nan]):
+            np.testing.assert_array_equal(compiled(np.array(x)), f(x))
+        assert slope(np.array([0.5, 0.5, 0.5])).tolist() == [1.0, 0.0, 0.0]
+        assert slope(np.array([-0.5, 0.5, 0.5])).tolist() == [0.0, 1.0, 0.0]
+
+
 def test_nothing_in_a_list():
     for f, words in (
         (lambda x: max(large(x), key=lambda v: -v), "empty"),

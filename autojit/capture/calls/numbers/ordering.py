@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.lists import library
+from autojit.capture.lists.extremes import of_row
 from autojit.capture.state.holders import is_object
 from autojit.capture.state.optional import without_none
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
@@ -42,7 +43,7 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
                 listed = call(library.listed, iterable)
                 return call(original, listed, key=key, **options)
             if is_traced(iterable) and iterable.ndim == 1 and iterable.shape[0] and key is None:
-                return _of_row(bare(iterable), name)
+                return of_row(bare(iterable), name)
             items = list(iterable)
         if key is None and len(items) > 1:
             items = _present(items, symbol)
@@ -104,19 +105,6 @@ def _within(chosen: Any, a: Any, b: Any, better: Callable[[Any, Any], Any]) -> A
 
 def _are_integers(*xs: Any) -> bool:
     return all(type(x) is int or (is_traced(x) and x.weak is int) for x in xs)
-
-
-def _of_row(x: Any, name: str) -> Any:
-    """The extreme element of an array: NaN only if it comes first, and the first of equal
-    elements."""
-    find = np.argmax if name == "max" else np.argmin
-    if x.dtype.kind != "f":
-        if x.dtype.kind == "c":
-            raise TypeError(f"{name}() of complex numbers: they have no order")
-        return x[find(x)]
-    last = -np.inf if name == "max" else np.inf
-    at = find(np.where(np.isnan(x), x.dtype.type(last), x))
-    return x[np.where(np.isnan(x[0]), 0, at)]
 
 
 answers(max, when=When.ALWAYS, calls=True)(_extreme("max", max, operator.gt))
