@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autojit.ir.core.types import Type
 
 from .arrays import DeviceArray
+from .device_program.nodes import WIDEST
 from .driver.memory import Memory
-from .mapping.nests.vectors import WIDEST
 from .packaged import slot_of
 
 if TYPE_CHECKING:

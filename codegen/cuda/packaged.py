@@ -14,11 +14,10 @@ from autojit.codegen.loop_ir.sequences import Swap
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
 
-from .device_program.nodes import Barrier, Combine, DeviceKernel, Meeting, Together
+from .device_program.nodes import WIDEST, Barrier, Combine, DeviceKernel, Meeting, Together
 from .driver.compiler import Kernel, Parameter
 from .driver.extraction import Extraction
 from .driver.launching import Step
-from .mapping.nests.vectors import WIDEST
 from .source import Launch
 from .tapes import STEPS
 

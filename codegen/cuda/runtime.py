@@ -21,6 +21,7 @@ from .calling import Calling
 from .capturing import Interleaved
 from .device_program.calls import LibraryCall
 from .device_program.failures import error_for
+from .device_program.nodes import WIDEST
 from .direct import Call, written
 from .driver.card import Card
 from .driver.cards import card as card_of
@@ -31,7 +32,6 @@ from .driver.launching import Launcher, Step
 from .driver.memory import Memory
 from .foreign import is_foreign, taken
 from .machines import machine
-from .mapping.nests.vectors import WIDEST
 from .packaged import FORMATS, inputs_at_once, kernel_of, layout_of, slot_of, step_of
 from .refusals import lowered, printed
 from .source import Launch, Source

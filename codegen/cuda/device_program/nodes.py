@@ -39,6 +39,10 @@ class Share:
     body: list[Any]
 
 
+#: The most bytes that one instruction loads or stores (PTX ISA, "ld": ``.v4.b32``).
+WIDEST = 16
+
+
 @declare(bodies=lambda s: [s.body])
 @dataclass(slots=True)
 class Together:

@@ -30,6 +30,7 @@ from autojit.codegen.cuda.mapping.nests.structure import (
     live,
     nests,
 )
+from autojit.codegen.cuda.mapping.nests.vectors import in_vectors
 from autojit.codegen.cuda.matrices.expansion import expanded
 from autojit.codegen.loop_ir.effects import EFFECTS, accesses, changed_buffers, indices_of
 from autojit.codegen.loop_ir.errors import TargetError
@@ -159,11 +160,14 @@ class Cooperation:
             self._wait_for(touched(s.body), made, id(s))
             for nest in nests(s):
                 inner = [*live(nest.between, nest.body), *map(_alone, nest.body)]
-                made.append(self.shared(nest, inner))
+                made += self.shared(nest, inner)
 
-    def shared(self, nest: Nest, body: list[Any]) -> Share:
-        """The threads' shares of the iterations of a nest."""
-        return iterations(nest, self.team.lane, self.team.width, body)
+    def shared(self, nest: Nest, body: list[Any]) -> list[Share]:
+        """The threads' shares of the iterations of a nest, several neighbours at once if each
+        thread has some."""
+        lane, width = self.team.lane, self.team.width
+        every = in_vectors(nest, body, 2 * width - 1)
+        return [iterations(each, lane, width, each.body) for each in every]
 
     def _begin_loop(self, body: list[Any], made: list[Any]) -> None:
         """Add the barrier that the first step of a loop needs before the loop, not in each step."""

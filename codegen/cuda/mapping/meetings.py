@@ -162,7 +162,7 @@ class AllBlocks(Cooperation):
         made += [Begin(a), Share(k, affine.of(self._thread), blocks, threads, adding)]
         made.append(Combine(a, threads))
 
-    def shared(self, nest: Nest, body: list[Any]) -> Share:
+    def shared(self, nest: Nest, body: list[Any]) -> list[Share]:
         """The iterations of a nest: a thread for each, or some threads of a warp."""
         width = min(width_of(nest, self._machine), self._machine.warp)
         if width == 1:
@@ -171,7 +171,7 @@ class AllBlocks(Cooperation):
         teams = self._thread.extent // width
         slot = affine.divide(affine.of(self._thread), width, {})[0]
         first = affine.of(self._block) * teams + slot
-        return iterations(nest, first, self._block.extent * teams, inner.body(body))
+        return [iterations(nest, first, self._block.extent * teams, inner.body(body))]
 
 
 class Meetings(Launches):

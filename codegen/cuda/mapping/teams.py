@@ -54,16 +54,24 @@ def reads_along(nest: Nest) -> int:
     """The number of loads that are contiguous along inner loops, minus the number that are
     contiguous along the nest's own last loop.
 
+    Loads that depend on both come first: they read the most memory.  Others read the same few
+    elements in many iterations, from the cache, and decide only where the first are even.  In
+    ``x.T @ v`` those of ``x`` are contiguous along the columns, and those of ``v`` along the sum.
+
     Neighbouring complex numbers are two scalars apart.
     """
     inner, own = _innermost_vars(nest.body), nest.loops[-1].var
-    votes = 0
+    many = few = 0
     for s in walk(nest.body):
         if isinstance(s, Load):
-            along = any(abs(s.index.coefficient(v)) in (1, 2) for v in inner)
+            steps = [s.index.stride(v) for v in inner]
+            along = any(step is not None and abs(step) in (1, 2) for step in steps)
             across = abs(s.index.coefficient(own)) in (1, 2)
-            votes += along - across
-    return votes
+            if any(step != 0 for step in steps) and s.index.stride(own) != 0:
+                many += along - across
+            else:
+                few += along - across
+    return many or few
 
 
 def can_share(nest: Nest) -> bool:

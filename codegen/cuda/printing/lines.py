@@ -138,6 +138,14 @@ class Lines:
         if index.constant in (0, 1) and all(c % 2 == 0 for _, c in index.terms):
             half = Affine(0, tuple((atom, c // 2) for atom, c in index.terms))
             if half.range(self._bounds)[0] >= 0:
-                first = f"np.uint64(2) * np.uint64({self.unsigned}({self.value(half)}))"
+                first = self.multiple(2, half)
                 return f"{first} + np.uint64(1)" if index.constant else first
         return f"{self.unsigned}({self.value(index)})"
+
+    def multiple(self, count: int, index: Affine) -> str:
+        """The source of a multiple of an index that is not negative, in 64 bits.
+
+        It is extended as a signed number, as the translation extends an index
+        (``Expressions.place``).
+        """
+        return f"np.uint64({count}) * np.uint64({self.cast(index)})"

@@ -2,7 +2,8 @@
 
 Loop variables are 32-bit integers if all indices of a kernel fit: Numba computes in 64 bits, and
 the casts let LLVM compute in 32.  Indices are unsigned, since Numba tests the sign of signed ones,
-which may count from the end of an array.  Loops are ``while`` loops: a loop over ``range`` first
+which may count from the end of an array.  They are below 2**31, so that our own translation may
+extend them as signed ones.  Loops are ``while`` loops: a loop over ``range`` first
 counts its iterations, by a division in 64 bits.
 """
 
@@ -248,8 +249,8 @@ class Statements(Lines):
         first, count, index = f"at{self._firsts}", len(s.body), s.body[0].index
         self._firsts += 1
         terms = tuple((atom, c // count) for atom, c in index.terms)
-        one = f"{self.unsigned}({self.value(Affine(index.constant // count, terms))})"
-        self.line(f"{first} = np.uint64({count}) * np.uint64({one})")
+        one = Affine(index.constant // count, terms)
+        self.line(f"{first} = {self.multiple(count, one)}")
         for number, each in enumerate(s.body):
             index = f"{first} + np.uint64({number})" if number else first
             if isinstance(each, Store):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from autojit.codegen.cuda.device_program.nodes import WIDEST
+
 from . import arithmetic
 from .body import Body
 from .expressions import Expressions
@@ -223,7 +225,10 @@ def array(of: Expressions, name: str, e: ast.Call) -> Array | None:
         slot = body.slot(name, whole)
         body.first.append(f"  {pointer} = bitcast {whole}* {slot} to {stored}*")
     else:
-        shared = body.declarations.shared(stored, count, max(1, bits(kind) // 8))
+        width = max(1, bits(kind) // 8)
+        # Neighbours in it are accessed at once.
+        aligned = WIDEST if count * width >= WIDEST else width
+        shared = body.declarations.shared(stored, count, aligned)
         first = f"getelementptr inbounds ({whole}, {whole} addrspace(3)* @{shared}, i64 0, i64 0)"
         body.first.append(
             f"  {pointer} = addrspacecast {stored} addrspace(3)* {first} to {stored}*"

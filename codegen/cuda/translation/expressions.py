@@ -104,8 +104,15 @@ class Expressions(ABC):
     # -- elements ---------------------------------------------------------------
 
     def place(self, array: Array, index: ast.expr) -> str:
-        """A pointer to an element, whose index is not negative."""
+        """A pointer to an element, whose index is not negative.
+
+        An index of 32 bits is below ``2**31``, and is extended with its sign.  As unsigned numbers,
+        NVVM 13 extends a part of a sum and adds the rest: ``zext(x + 2) + 15`` for
+        ``zext(x + 17)``, which is 2**32 elements too far where ``x + 2`` is negative.
+        """
         place, stored = self.value(index), STORED[array.kind]
+        if place.kind == "u32" and place.number is None:
+            place = arithmetic.convert(self.body, place, "i32")
         wide = arithmetic.convert(self.body, place, "i64")
         name = f"%{self.body.fresh('p')}"
         self.body.line(

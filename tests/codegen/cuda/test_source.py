@@ -61,18 +61,26 @@ def k0(in0, out0):
     if i < 300:
         a0 = np.float64(0.0)
         j = np.int32(np.uint32(cuda.threadIdx.x) % np.uint32(32))
-        while j < 100:
-            s0 = in0[np.uint32(100 * i + j)]
+        while j < 50:
+            at0 = np.uint64(2) * np.uint64(np.int32(50 * i + j))
+            s0 = in0[at0]
+            s1 = in0[at0 + np.uint64(1)]
             a0 = a0 + s0
+            a0 = a0 + s1
             j = np.int32(j + 32)
         a0 = team_add_f64_32(a0)
-        s1 = a0
-        s2 = s1 / np.float64(100.0)
+        s2 = a0
+        s3 = s2 / np.float64(100.0)
         k = np.int32(np.uint32(cuda.threadIdx.x) % np.uint32(32))
-        while k < 100:
-            s3 = in0[np.uint32(100 * i + k)]
-            s4 = s3 - s2
-            out0[np.uint32(100 * i + k)] = s4
+        while k < 50:
+            at1 = np.uint64(2) * np.uint64(np.int32(50 * i + k))
+            s4 = in0[at1]
+            s5 = in0[at1 + np.uint64(1)]
+            s6 = s4 - s3
+            s7 = s5 - s3
+            at2 = np.uint64(2) * np.uint64(np.int32(50 * i + k))
+            out0[at2] = s6
+            out0[at2 + np.uint64(1)] = s7
             k = np.int32(k + 32)
 
 

@@ -8,7 +8,8 @@
                                           share n from first + 996, below 999:
                                             …
 
-A load of 16 bytes is one instruction, and its address is computed once.
+A load of 16 bytes is one instruction, and its address is computed once.  Teams that share a row do
+the same with the iterations of its loops, also in shared memory.
 
 Legal where iterations are independent, or only add to accumulators: the iterations of a thread are
 interleaved, statement by statement. The accesses in ``Together`` begin at a multiple of their total
@@ -20,7 +21,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from autojit.codegen.cuda.device_program.nodes import Together
+from autojit.codegen.cuda.device_program.nodes import WIDEST, Together
 from autojit.codegen.cuda.device_program.numbers import scalar
 from autojit.codegen.loop_ir.cost import is_function, itemsize
 from autojit.codegen.loop_ir.effects import indices_of
@@ -43,8 +44,6 @@ from autojit.ir.core.affine import Affine, Var
 
 from .structure import Nest, Whole
 
-#: The most bytes that one instruction loads or stores (PTX ISA, "ld": ``.v4.b32``).
-WIDEST = 16
 #: Limits for an iteration. With more functions of many instructions, a thread computes longer than
 #: it waits for memory; with more scalars, those of four iterations do not fit into its registers.
 MOST_FUNCTIONS, MOST_SCALARS = 4, 24
@@ -120,7 +119,7 @@ def _lanes(body: list[Any], var: Var) -> int:
 
 def _is_aligned(s: Load | Store, var: Var, count: int) -> bool:
     """Whether an access is contiguous along a variable, from a multiple of ``count`` on."""
-    if memory(s.buffer).kind in ("shared", "tape") or s.index.stride(var) != 1:
+    if memory(s.buffer).kind == "tape" or s.index.stride(var) != 1:
         return False
     rest = s.index.without(var)
     return rest.constant % count == 0 and all(c % count == 0 for _, c in rest.terms)

@@ -17,24 +17,39 @@ device program softmax:
     shared t0_rows: f64[1000]
     share k from block, below 100000, by 864:
       a0 = -inf
-      share l from thread, below 1000, by 256:
-        s0 = in0[1000*k + l]
+      share l from thread, below 500, by 256:
+        together:
+          s0 = in0[1000*k + 2*l]
+          s1 = in0[1000*k + 2*l + 1]
         a0 maximum= s0
+        a0 maximum= s1
       a0 = maximum of 256 threads
-      s1 = a0
+      s2 = a0
       a3 = 0.0
-      share m from thread, below 1000, by 256:
-        s2 = in0[1000*k + m]
-        s3 = s2 - s1
-        s4 = exp(s3)
-        t0_rows[m] = s4
-        a3 += s4
+      share m from thread, below 500, by 256:
+        together:
+          s3 = in0[1000*k + 2*m]
+          s4 = in0[1000*k + 2*m + 1]
+        s5 = s3 - s2
+        s6 = s4 - s2
+        s7 = exp(s5)
+        s8 = exp(s6)
+        together:
+          t0_rows[2*m] = s7
+          t0_rows[2*m + 1] = s8
+        a3 += s7
+        a3 += s8
       a3 = add of 256 threads
-      s5 = a3
-      share n from thread, below 1000, by 256:
-        s6 = t0_rows[n]
-        s7 = s6 / s5
-        out0[1000*k + n] = s7
+      s9 = a3
+      share n from thread, below 500, by 256:
+        together:
+          s10 = t0_rows[2*n]
+          s11 = t0_rows[2*n + 1]
+        s12 = s10 / s9
+        s13 = s11 / s9
+        together:
+          out0[1000*k + 2*n] = s12
+          out0[1000*k + 2*n + 1] = s13
       barrier of 256 threads
 """
 

@@ -75,6 +75,21 @@ def k4(in0, out0):
     while n < np.int32(1000000):
         out0[np.uint32(n)] = in0[np.uint32(n)]
         n = np.int32(n + 128)
+
+
+@cuda.jit
+def k5(in0, out0):
+    i = np.int32(0)
+    while i < 200:
+        j = np.int32(0)
+        while j < 300:
+            k = np.int32(0)
+            while k < 3:
+                s0 = in0[np.uint32(-900 * i - 3 * j + k + 179997)]
+                out0[np.uint32(k)] = out0[np.uint32(k)] * s0
+                k = np.int32(k + 1)
+            j = np.int32(j + 1)
+        i = np.int32(i + 1)
 """
 F64 = Parameter("float64", 4)
 
@@ -118,9 +133,18 @@ def test_what_is_only_read_is_read_ahead_and_past_the_caches_that_are_kept_equal
         words = re.findall(r"\b(ld\.global\.nc|ld\.global|st\.global)\.", text)
         return "".join({"ld.global.nc": "n", "ld.global": "l", "st.global": "s"}[w] for w in words)
 
-    assert "nnnsss" in steps("k4")
+    assert steps("k4") == "ns" * 5  # one step, then four at a time, which `ptxas` may reorder
     assert "n" in steps("k3")
     assert steps("k3").count("l") == steps("k3").count("s") > 1  # not read as constants
+
+
+def test_negative_parts_of_an_index_are_extended_with_their_sign() -> None:
+    """NVVM may extend a part of an index, here ``x + 2``, and add the rest to the address."""
+    text = compiler.ptx(
+        kernel("k5", Parameter("float64", 180_000), Parameter("float64", 3)), (9, 0)
+    )
+    assert "mul.wide.s32" in text
+    assert not re.search(r"mul\.wide\.u32|cvt\.u64\.u32", text)
 
 
 EXCHANGE = """

@@ -79,6 +79,13 @@ CLASSES: dict[str, tuple[Any, list[tuple[int, int, str]]]] = {
             (4, 256, "What the blocks have left for each of 1000 is combined."),
         ],
     ),
+    "a product with a transpose": (
+        (lambda x, v: x.T @ v, ones(10**5, 64), ones(10**5)),
+        [
+            (864, 256, "432 blocks for each 32 of 64 columns."),
+            (64, 256, "What the blocks have left for each of 64 is combined."),
+        ],
+    ),
     "very many columns": (
         (lambda x: np.sum(x, 0), ones(100, 10**6)),
         [(864, 256, "A thread for each of 1000000 elements.")],

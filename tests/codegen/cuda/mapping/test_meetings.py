@@ -149,9 +149,13 @@ def test_the_count_of_blocks_begins_at_zero() -> None:
 
 TEXT = """\
   kernel k0(in0, carry1, p0, next0, out0), 108 x 256 threads:
-    share k from 256*block + thread, below 1000000, by 27648:
-      s0 = in0[k]
-      carry1[k] = s0
+    share k from 256*block + thread, below 500000, by 27648:
+      together:
+        s0 = in0[2*k]
+        s1 = in0[2*k + 1]
+      together:
+        carry1[2*k] = s0
+        carry1[2*k + 1] = s1
     all blocks meet, p0
     for l in 0..7:  # in turn
 """

@@ -18,6 +18,7 @@ from autojit.codegen.loop_ir.nodes import Store
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core import affine
 from autojit.ir.core.values import Source
+from tests.codegen.cuda.kernel_programs import softmax
 from tests.codegen.cuda.running import SMALL, check, mapped
 
 RNG = np.random.default_rng(3)
@@ -50,6 +51,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[str, tuple[int, ...]]],
         1,
     ),
     "few": (lambda x: x * 2, [("f4", (30,))], 1),
+    "rows that teams share": (softmax, [("f4", (7, 40))], 4),
+    "rows of a block": (softmax, [("f8", (3, 100))], 2),
+    "rows of an odd length that teams share": (softmax, [("f4", (7, 41))], 1),
+    "sums of rows": (lambda x: np.sum(x * x, 1), [("f4", (9, 32))], 4),
+    "rows with a single element for a thread": (lambda x: np.sum(x, 1), [("f4", (9, 4))], 1),
 }
 
 
