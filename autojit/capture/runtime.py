@@ -262,8 +262,10 @@ class Runtime(Resuming):
         notice()
         return result
 
-    def notice(self) -> None:
-        notice()
+    notice = staticmethod(notice)
+
+    def ordered(self, compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+        return self.call(compare, a, b) if isinstance(a, (tuple, list)) else compare(a, b)
 
     def is_(self, a: Any, b: Any) -> Any:
         if a is b:
@@ -283,8 +285,7 @@ class Runtime(Resuming):
             calls.refused()
         return super().is_sequence(value, least, is_open)
 
-    def own(self, x: Any) -> Any:
-        return owned(x)
+    own = staticmethod(owned)
 
     def and_(self, first: Any, *rest: Callable[[], Any]) -> Any:
         return calls.and_(first, *rest)

@@ -280,12 +280,7 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
     """The places of the elements in the order of their keys: numbers or tuples of numbers."""
     if is_traced(reverse):
         return refused()
-    found = items if key is None else call(library.keys, key, items)
-    keys = stretch_in(present(found, _NO_ORDER))
-    structure = keys.elements.structure
-    is_flat = structure.is_leaf() or all(child.is_leaf() for child in structure.children())
-    if not is_flat or keys.elements.have_arrays:
-        return refused()
+    keys = comparable(items if key is None else call(library.keys, key, items))
     s = stretch_in(items)
     found = tracer(s.places())
     for column in reversed([*map(as_tracer, keys.columns)]):
@@ -295,6 +290,16 @@ def order(call: Call, items: list[Any], key: Any, reverse: Any) -> Value:
                                  kind="stable")]  # fmt: skip
     found = found[np.argsort(found >= s.count, kind="stable")]
     return as_value(found, _INT)
+
+
+def comparable(keys: list[Any]) -> Stretch:
+    """The elements of a list of numbers or tuples of numbers."""
+    s = stretch_in(present(keys, _NO_ORDER))
+    structure = s.elements.structure
+    is_flat = structure.is_leaf() or all(child.is_leaf() for child in structure.children())
+    if not is_flat or s.elements.have_arrays:
+        refused()
+    return s
 
 
 _NO_ORDER = "'<' not supported between instances of 'NoneType' and 'float'"

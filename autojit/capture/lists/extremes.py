@@ -10,13 +10,14 @@ import numpy as np
 
 from autojit.capture.state.stretch import stretch_in
 from autojit.capture.values.scalars import python_number
-from autojit.protocols.lifting import as_tracer, as_value, tracer
+from autojit.protocols.lifting import as_tracer, as_value
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import with_bounds
 
+from . import library
 from .arrays import numbers, present, refused
-from .elements import order, sorted_
+from .elements import comparable, sorted_
 
 _ABSENT: Any = object()
 
@@ -44,8 +45,7 @@ def extreme(name: str) -> Callable[..., Any]:
         if key is None and elements.are_numbers and elements.types[0].type.dtype != bool:
             best = _number(name, items)
         else:
-            places = order(call, items, key, name == "max")
-            best = s.at(tracer(places)[0])
+            best = s.at(_place_by(call, items, key, name))
         if default is not _ABSENT:
             return hooks.choose(np.greater(s.count, 0), lambda: best, lambda: default)
         hooks.fail_where(np.less_equal(s.count, 0), ValueError(words))
@@ -63,32 +63,53 @@ def words_of(original: Callable[[Any], Any], few: list[float]) -> str:
     raise AssertionError(f"{original} takes {few}")
 
 
+def _place_by(call: Any, items: list[Any], key: Any, name: str) -> Any:
+    """The place of the least or largest element by its key: a number or a tuple of numbers."""
+    keys = items if key is None else call(library.keys, key, items)
+    s = comparable(keys)
+    if s.elements.structure.is_leaf():
+        return place_in_row(_column(s, name), name)
+    return call(library.place_of_extreme, keys, name == "max")
+
+
 def _number(name: str, items: list[Any]) -> Any:
     """The least or largest of numbers."""
-    s = stretch_in(items)
+    return weak(items, of_row(_column(stretch_in(items), name), name))
+
+
+def _column(s: Any, name: str) -> Any:
+    """The numbers of a list, with the last one in the order behind its end."""
     column = as_tracer(s.columns[0])
     kind = column.dtype
-    if kind.kind not in "iuf":
-        return refused()
-    least = -np.inf if name == "max" else np.inf
-    if kind.kind in "iu":
+    last: Any
+    if kind.kind == "b":
+        last = name != "max"
+    elif kind.kind == "f":
+        last = -np.inf if name == "max" else np.inf
+    elif kind.kind in "iu":
         limits = np.iinfo(kind)
-        least = limits.min if name == "max" else limits.max
-    matter = np.arange(s.room) < s.count
-    return weak(items, of_row(np.where(matter, column, kind.type(least)), name))
+        last = limits.min if name == "max" else limits.max
+    else:
+        return refused()
+    return np.where(np.arange(s.room) < s.count, column, kind.type(last))
 
 
 def of_row(x: Any, name: str) -> Any:
     """The extreme element of an array: NaN only if it comes first, and the first of equal
     elements."""
+    if x.dtype.kind == "c":
+        raise TypeError(f"{name}() of complex numbers: they have no order")
+    return x[place_in_row(x, name)]
+
+
+def place_in_row(x: Any, name: str) -> Any:
+    """The place of the extreme element."""
     find = np.argmax if name == "max" else np.argmin
     if x.dtype.kind != "f":
-        if x.dtype.kind == "c":
-            raise TypeError(f"{name}() of complex numbers: they have no order")
-        return x[find(x)]
+        return find(x)
     last = -np.inf if name == "max" else np.inf
     at = find(np.where(np.isnan(x), x.dtype.type(last), x))
-    return x[np.where(np.isnan(x[0]), 0, at)]
+    return np.where(np.isnan(x[0]), 0, at)
 
 
 # -- statistics ---------------------------------------------------------------------------

@@ -123,6 +123,15 @@ def keys(key: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
     return [key(x) for x in iterable]
 
 
+def place_of_extreme(keys: list[Any], largest: bool) -> Any:
+    """The place that ``max`` or ``min`` chooses by keys, of which one may be NaN."""
+    best = 0
+    for place in range(1, len(keys)):
+        if keys[place] > keys[best] if largest else keys[place] < keys[best]:
+            best = place
+    return best
+
+
 def listed(iterable: Iterable[Any]) -> list[Any]:
     """``list``."""
     return [x for x in iterable]

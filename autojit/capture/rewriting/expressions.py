@@ -213,8 +213,8 @@ class Expressions:
         if isinstance(op, ast.Eq | ast.NotEq) and not (is_plain(left) or is_plain(right)):
             name = "equal" if isinstance(op, ast.Eq) else "unequal"
             return self.ask(name, [left, right], at)
-        if type(op) in _ORDERS and any(isinstance(x, ast.Tuple | ast.List) for x in (left, right)):
-            return self.ask("call", [runtime(_ORDERS[type(op)], at), left, right], at)
+        if type(op) in _ORDERS and not (is_plain(left) or is_plain(right)):
+            return self.ask("ordered", [runtime(_ORDERS[type(op)], at), left, right], at)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:

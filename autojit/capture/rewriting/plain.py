@@ -265,6 +265,10 @@ class PlainRuntime:
     def unequal(self, a: Any, b: Any) -> Any:
         return a != b
 
+    def ordered(self, compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+        """``a < b`` or the like, which compares the elements of tuples."""
+        return compare(a, b)
+
     def iterable(self, x: Any) -> Any:
         """The iterable of a comprehension."""
         return x

@@ -183,6 +183,27 @@ def test_extremes_are_the_first_as_in_python(find):
         assert slope(np.array([-0.5, 0.5, 0.5])).tolist() == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize("find", [max, min])
+@pytest.mark.parametrize(
+    "key",
+    [None, lambda r: r[0], lambda r: (r[0], r[2]), lambda r: (r[2], r[0]), lambda r: r[0] > 1],
+)
+def test_extremes_by_keys_that_are_nan(find, key):
+    """NaN stays if it comes first, and is never taken otherwise, also within tuples."""
+
+    def f(x):
+        rows = []
+        for i, v in enumerate(x):
+            if v > -2 or v != v:
+                rows.append((v * 1.0, i, v * v))
+        return find(rows, key=key)[1]
+
+    compiled, rng = jit(f), np.random.default_rng(3)
+    for _ in range(40):
+        x = rng.choice([0.5, 1.0, 2.0, -1.0, 3.0, math.nan, math.inf], 6)
+        assert compiled(x) == f(x), x
+
+
 def test_nothing_in_a_list():
     for f, words in (
         (lambda x: max(large(x), key=lambda v: -v), "empty"),

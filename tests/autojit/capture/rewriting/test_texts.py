@@ -39,8 +39,8 @@ EXPRESSIONS = [
     ("a or not b", "or_(a, lambda: not_(b))"),
     ("x if a > 0 else y", "choose(0, a > 0, lambda: x, lambda: y)"),
     ("min(x) if a is None else b", "choose(0, is_(a, None), lambda: call(min, x), lambda: b)"),
-    ("0 < a < b", "and_(0 < a, lambda: a < b)"),
-    ("0 < a + 1 < b", "and_(0 < (__aj_t_1 := (a + 1)), lambda: __aj_t_1 < b)"),
+    ("0 < a < b", "and_(0 < a, lambda: ordered(lt, a, b))"),
+    ("0 < a + 1 < b", "and_(0 < (__aj_t_1 := (a + 1)), lambda: ordered(lt, __aj_t_1, b))"),
     ("a not in b", "not_(in_(a, b))"),
     ("len(x, *a, key=b, **y)", "call(len, x, *whole(a), key=b, **whole(y))"),
     ("np.sum(x) + np.linalg.norm(y) + len(x)", "np.sum(x) + np.linalg.norm(y) + call(len, x)"),
@@ -69,7 +69,7 @@ STATEMENTS = [
         "x[0], a = a, x[i]",
         "__aj_u_1, __aj_u_2 = (a, own(item(x, i)))\nset_item(x, 0, __aj_u_1)\na = __aj_u_2",
     ),
-    ("assert a < b, len(x)", "assert_(0, a < b, lambda: call(len, x))"),
+    ("assert a < b, len(x)", "assert_(0, ordered(lt, a, b), lambda: call(len, x))"),
     ("del a\nx[i] = 1", "del a\nset_item(x, i, 1)"),
 ]
 
