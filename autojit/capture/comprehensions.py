@@ -25,6 +25,7 @@ from .lists.elements import add
 from .lists.lazy import Pending, Perhaps, packed
 from .lists.library import choose_all
 from .lists.resumable import ENDED, Lazy, generator
+from .lists.running import FEW_ELEMENTS
 from .lists.stretches import Stretched, watching
 from .loop import Loop
 from .loop_ops import emit
@@ -32,16 +33,39 @@ from .loops import trace_loop
 from .rewriting.plain import ABSENT
 from .sequences import Sequence, sequence_of
 from .truth import unknown
-from .unrolling import between
+from .unrolling import FEW, between, is_so
 from .values.ranges import Enumerate
-from .values.scalars import truth
+from .values.scalars import holds_traced, truth
 
 Made = Callable[[Any], Any]
 
+#: The number of elements that are made to find out whether they are traced, until there is one.
+_FIRST = 4
 
-def elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
+
+class Comprehension(NamedTuple):
+    """A comprehension: its site, the function of its iterable that makes its elements, and what it
+    is. ``is_filter`` says that it has conditions."""
+
+    site: int
+    made: Made
+    access: Access
+    is_list: bool
+    is_filter: bool
+
+
+def elements(runtime: Any, it: Any, c: Comprehension) -> Any:
     """The result of a comprehension over ``it``: a list, or the stand-in for a generator."""
-    return watching(_elements(made, it, access, is_list=is_list, is_filter=is_filter))
+    return watching(_elements(runtime, it, c))
+
+
+def is_long(it: Any, is_filter: bool) -> bool:
+    """Whether a comprehension over ``it`` has so many elements, of a known number, that it may be a
+    loop."""
+    sequence = None if arguments_are_known() or isinstance(it, Lazy) else sequence_of(it)
+    if sequence is None or isinstance(sequence.length, Tracer):
+        return False
+    return sequence.length > (FEW if is_filter else FEW_ELEMENTS)
 
 
 def chosen(call: Callable[..., Any], is_dict: bool, elements: Any) -> Any:
@@ -59,23 +83,57 @@ def chosen(call: Callable[..., Any], is_dict: bool, elements: Any) -> Any:
     return made
 
 
-def _elements(made: Made, it: Any, access: Access, *, is_list: bool, is_filter: bool) -> Any:
+def _elements(runtime: Any, it: Any, c: Comprehension) -> Any:
+    made, access = c.made, c.access
     if isinstance(it, generator):
-        return _of_generated(made, it, access, is_list=is_list)
+        return _of_generated(made, it, access, is_list=c.is_list)
     sequence = sequence_of(it)
     is_counted = sequence is None or not isinstance(sequence.length, Tracer)
-    if is_counted and not is_filter:
+    by_loop = is_counted and is_long(it, c.is_filter) and _is_traced(sequence, c)
+    if is_counted and not (c.is_filter or by_loop):
         return made(it)
 
     def collected() -> list[Any]:
+        if by_loop:
+            return _by_loop(runtime, it, c)
         if sequence is not None and not is_counted:
             return _over(sequence, made, access)
         return packed([x for x in made(it) if x is not ABSENT])
 
-    if is_list:
+    if c.is_list:
         return collected()
-    is_open = sequence is not None and not (is_counted or sequence.lists)
+    is_open = by_loop or (sequence is not None and not (is_counted or sequence.lists))
     return Pending(collected, it, made, is_open=is_open)
+
+
+def _is_traced(sequence: Any, c: Comprehension) -> bool:
+    """Whether one of the first elements depends on traced values: Python makes known ones."""
+
+    def make() -> bool:
+        for number in range(_FIRST):
+            found = [x for x in c.made([sequence.at(number)]) if x is not ABSENT]
+            if found:
+                return any(type(x) is Perhaps or holds_traced(x) for x in found)
+        return False
+
+    return is_so(c.access, make)
+
+
+def _by_loop(runtime: Any, it: Any, c: Comprehension) -> list[Any]:
+    """The elements, appended by a loop that is unrolled or captured like a ``for``."""
+    found: list[Any] = []
+    take, given = functools.partial(add, found), [None]
+
+    def receive(value: Any) -> None:
+        given[0] = value
+
+    def step() -> None:
+        each(c.made, given[0], c.access, take)
+
+    get, put, seen = c.access.get, c.access.put, c.access.seen
+    with also_reached((found, c.made)):
+        runtime.loop_for(c.site, it, receive, None, step, get, put, seen)
+    return found
 
 
 def _of_generated(made: Made, it: generator, access: Access, *, is_list: bool) -> Any:

@@ -43,7 +43,7 @@ from . import calls, recursion
 from .blocks.regions import failing, ops_so_far
 from .branches import capture_branch, capture_choice
 from .calls import reasons  # noqa: F401 - registers itself
-from .comprehensions import Steps, chosen, elements, noticing, run_otherwise
+from .comprehensions import Comprehension, Steps, chosen, elements, is_long, noticing, run_otherwise
 from .generators import Resuming
 from .generators import loop_for as resumed_loop
 from .loop import Loop
@@ -134,10 +134,10 @@ class Runtime(Resuming):
         it = iterated(without_none(it, "'NoneType' object is not iterable"))
         asks(it)
         is_part = isinstance(it, Tracer) and it.is_bounded
-        if not (is_filter or is_part or any_made()):  # so there is no generator either
-            return made(it)
+        if not (is_filter or is_part or any_made() or is_long(it, is_filter)):
+            return made(it)  # no generator
         access = self._access(s, (made,), tuple, _nothing, tuple)
-        return elements(made, it, access, is_list=is_list, is_filter=is_filter)
+        return elements(self, it, Comprehension(s, made, access, is_list, is_filter))
 
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)

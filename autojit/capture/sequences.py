@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.stretch import has_stretch, put_together, stretch_in
-from autojit.protocols.kinds import note_kinds
+from autojit.protocols.kinds import is_boxed, note_kinds
 from autojit.tracing.context import PYTHON_TYPES, current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
@@ -153,6 +153,7 @@ def _of_list(it: Any) -> Sequence | None:
 def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
     """Numbers at a traced index; they are put into one array, outside the loop."""
     home, kind = current_trace(), _kind(numbers[0])
+    are_arrays = all(map(is_boxed, numbers))
     assert home is not None
     table: list[Any] = []
 
@@ -162,6 +163,7 @@ def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
                 table.append(hooks.stack_nested(numbers))
         found = item(table[0], i)
         found.weak = kind if kind in PYTHON_TYPES else None
+        found.boxed = found.boxed or are_arrays
         note_kinds(found, numbers)
         return found
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from autojit.capture.state.growth import Lists
 from autojit.capture.state.heap import Spent
 from autojit.capture.state.resized import check_counted
-from autojit.capture.state.state import Before, note
+from autojit.capture.state.state import Access, Before, note
 from autojit.capture.state.stretch import has_stretch
 from autojit.capture.values.ranges import lists_under
 from autojit.errors import AutojitError, ShapesDifferError, raised
@@ -291,21 +291,31 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
     that may use up iterators, since its body can run only once.
     """
     assert loop.holds is not None
-    if arguments_are_known():
-        return False
-    before, found = Before(loop.access), False
+    holds = loop.holds
+
+    def is_unknown() -> bool:
+        loop.step(first)
+        found, trace = unknown(holds()) is not None, current_trace()
+        assert trace is not None
+        if loop.access.site.text in _ENDLESS:
+            found |= any(failure.is_handled for _, failure in trace.checks)
+        return found
+
+    return not arguments_are_known() and is_so(loop.access, is_unknown)
+
+
+def is_so(access: Access, find_out: Callable[[], bool]) -> bool:
+    """The answer of a function that runs steps of a construct; nothing that it does is kept. If it
+    raises an error, or may use up iterators, the answer is no."""
+    before = Before(access)
     if not before.heap.can_be_restored():
         return False
     try:
-        block = Block()
-        with _tried(), block.running():
-            loop.step(first)
-            found = unknown(loop.holds()) is not None
-            if loop.access.site.text in _ENDLESS:
-                found |= any(failure.is_handled for _, failure in block.trace.checks)
+        with _tried(), Block().running():
+            return find_out()
     finally:
         before.restore()
-    return found
+    return False
 
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:

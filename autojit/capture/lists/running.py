@@ -16,7 +16,7 @@ from autojit.capture.state.optional import Optional
 from autojit.capture.values.ranges import TracedRange
 from autojit.capture.values.scalars import is_integer
 from autojit.tracing.hooks import hooks
-from autojit.tracing.known import at_hand
+from autojit.tracing.known import arguments_are_known, at_hand
 from autojit.tracing.tracer import Tracer
 
 from . import library
@@ -26,6 +26,18 @@ from .resumable import Lazy, refusing
 
 _ABSENT: Any = object()
 Call = Callable[..., Any]
+
+
+#: The most elements that Python always makes one by one, if there are no conditions. This takes 0.2
+#: ms for each.
+FEW_ELEMENTS = 256
+
+
+def is_long(x: Any) -> bool:
+    """Whether a value is an array with so many elements, of a known number, that loops run through
+    them."""
+    is_array = isinstance(x, Tracer) and bool(x.ndim) and not x.is_bounded
+    return is_array and x.shape[0] > FEW_ELEMENTS and not arguments_are_known()
 
 
 def is_open(x: Any) -> bool:

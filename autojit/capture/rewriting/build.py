@@ -365,19 +365,24 @@ def is_of_frame(node: ast.AST) -> bool:
 
 #: The elements that do not change the result of a builtin on many values.
 NEUTRAL = {"sum": 0, "any": False, "all": True}
+#: Builtins whose result for a list is that for a generator, and those with a neutral element.
+OF_MANY = {"sum", "max", "min", *NEUTRAL}
 
 
-def filtered_by(node: ast.Call) -> Any:
-    """The comprehension with conditions, in one loop, that `sum`, `any` or `all` is called with;
-    None if it is another call. A neutral value may replace an element that is left out."""
-    if not (isinstance(node.func, ast.Name) and node.func.id in NEUTRAL):
-        return None
-    given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+def prepare_elements(node: ast.Call, name: str) -> None:
+    """Prepare the comprehension that one of these builtins is called with: no list is made, and a
+    neutral value may replace an element that is left out."""
+    given: Any = node.args[0] if len(node.args) == 1 else None
     if not isinstance(given, ast.GeneratorExp | ast.ListComp):
-        return None
+        return
+    if name not in ("any", "all"):  # which do not ask a generator for all elements
+        node.args[0] = made = ast.GeneratorExp(given.elt, given.generators)
+        vars(made).update(vars(given))
+        given = made
     *others, last = given.generators
     alone = not any(part.ifs for part in others) and not last.is_async
-    return given if last.ifs and alone else None
+    if name in NEUTRAL and last.ifs and alone and not node.keywords:
+        given.neutral = NEUTRAL[name]
 
 
 def chosen(node: Any, test: ast.expr) -> ast.expr:

@@ -254,8 +254,8 @@ class Expressions:
             node.args[:0] = [constant(node.site, node)] if hasattr(node, "site") else []  # `yield`
             return self.generic(node)
         name = getattr(func, "id", "")
-        if (filtered := build.filtered_by(node)) and self.context.is_builtin(name, self.where()):
-            filtered.neutral = build.NEUTRAL[name]
+        if name in build.OF_MANY and self.context.is_builtin(name, self.where()):
+            build.prepare_elements(node, name)
         inner = self.generic(node)
         self.context.changed = True
         sites = [constant(node.site, node)] if hasattr(node, "site") else []  # of recursive calls

@@ -73,6 +73,17 @@ def test_many_arguments() -> None:
         assert compiled(*[kind(1.0)] * 80) == (240.0 if kind is np.array else 160.0)
 
 
+def test_elements_of_many_arguments_in_loops() -> None:
+    def f(*xs: Any) -> Any:
+        total = 0.0
+        for x in xs:
+            total += told(x)
+        return total + sum(told(x) for x in xs)
+
+    for kind in KINDS:
+        assert jit(f)(*[kind(1.0)] * 300) == (1800.0 if kind is np.array else 1200.0)
+
+
 def test_same_code_if_nothing_asks() -> None:
     def loss(p: Any) -> Any:
         y = np.sin(p["b"]) if p["b"] > 0 else -p["b"]
