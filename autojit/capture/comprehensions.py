@@ -39,7 +39,7 @@ from .values.scalars import holds_traced, truth
 
 Made = Callable[[Any], Any]
 
-#: The number of elements that are made to find out whether they are traced, until there is one.
+#: The number of elements that are made to find out whether one is traced.
 _FIRST = 4
 
 
@@ -60,8 +60,7 @@ def elements(runtime: Any, it: Any, c: Comprehension) -> Any:
 
 
 def is_long(it: Any, is_filter: bool) -> bool:
-    """Whether a comprehension over ``it`` has so many elements, of a known number, that it may be a
-    loop."""
+    """Whether a comprehension over ``it`` has a known number of elements, and many."""
     sequence = None if arguments_are_known() or isinstance(it, Lazy) else sequence_of(it)
     if sequence is None or isinstance(sequence.length, Tracer):
         return False
@@ -110,11 +109,8 @@ def _is_traced(sequence: Any, c: Comprehension) -> bool:
     """Whether one of the first elements depends on traced values: Python makes known ones."""
 
     def make() -> bool:
-        for number in range(_FIRST):
-            found = [x for x in c.made([sequence.at(number)]) if x is not ABSENT]
-            if found:
-                return any(type(x) is Perhaps or holds_traced(x) for x in found)
-        return False
+        found = (x for number in range(_FIRST) for x in c.made([sequence.at(number)]))
+        return any(type(x) is Perhaps or holds_traced(x) for x in found)
 
     return is_so(c.access, make)
 

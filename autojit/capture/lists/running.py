@@ -33,7 +33,7 @@ Call = Callable[..., Any]
 FEW_ELEMENTS = 256
 
 
-def is_long(x: Any) -> bool:
+def is_long_array(x: Any) -> bool:
     """Whether a value is an array with so many elements, of a known number, that loops run through
     them."""
     is_array = isinstance(x, Tracer) and bool(x.ndim) and not x.is_bounded

@@ -12,7 +12,7 @@ import numpy as np
 
 from autojit.capture.lists import library
 from autojit.capture.lists.extremes import of_row
-from autojit.capture.lists.running import RUNNING, is_long
+from autojit.capture.lists.running import RUNNING, is_long_array
 from autojit.capture.state.holders import is_object
 from autojit.capture.state.optional import without_none
 from autojit.capture.values.choice import choose, choose_nth, joined, kind_of
@@ -45,7 +45,7 @@ def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any
                 return call(original, listed, key=key, **options)
             if is_traced(iterable) and iterable.ndim == 1 and iterable.shape[0] and key is None:
                 return of_row(bare(iterable), name)
-            if is_long(iterable):
+            if is_long_array(iterable):
                 return RUNNING[original](call, iterable, key=key, **options)
             items = list(iterable)
         if key is None and len(items) > 1:
