@@ -58,7 +58,9 @@ def note_kinds(made: Any, leaves: Iterable[Any]) -> None:
 
 def note_several(made: Tracer, kinds: Iterable[type]) -> None:
     """Note the types that a number may have, if there are several."""
-    made.owner.note_types(made.value, kinds)
+    found = tuple(kinds)
+    if len(found) > 1:  # the value of an element of an array is recorded when it is asked for
+        made.owner.note_types(made.value, found)
 
 
 def _note(made: Tracer, kinds: Iterable[type]) -> None:
