@@ -228,7 +228,7 @@ def test_a_trace_is_warned_of_while_it_is_made(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(source, "TRACE_BUDGET", 300)
 
     def f(x: Any) -> Any:
-        return sum([np.sin(x * k) for k in range(1, 400)])
+        return sum(list(map(lambda k: np.sin(x * k), range(1, 400))))
 
     with pytest.warns(UnrolledLoopWarning) as caught:
         autojit.trace(f)(0.5)
