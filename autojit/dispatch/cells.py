@@ -22,14 +22,17 @@ from .compiled import CompiledFunction
 from .outside import Outside, function_of
 
 _known: WeakSet[Any] = WeakSet()
+#: The shells that call `_again` before each cell: one, unless an application starts another.
+_shells: list[Any] = []
 
 
 def look_at_each_cell(f: CompiledFunction[Any, Any]) -> CompiledFunction[Any, Any]:
     """The same function, which checks for outside changes at its first call in each cell."""
     shell = notebook()
     if shell is not None:
-        if not _known:
+        if not any(each is shell for each in _shells):
             shell.events.register("pre_run_cell", _again)
+            _shells.append(shell)
         _known.add(f)
         f.outside = OfCell
     return f

@@ -45,7 +45,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[str]]]
         assert all(each.category is StaleValueWarning for each in caught)
         return [str(each.message) for each in caught]
 
-    cell.__dict__["space"] = vars(module)
+    cell.__dict__.update(space=vars(module), shell=shell)
     yield cell
     cells._known.clear()
 
@@ -63,6 +63,20 @@ def test_what_has_changed_is_told_once_however_often_a_function_was_called(run: 
     assert "`rate` (0.5, now 2.0) has changed" in words
     np.testing.assert_array_equal(run.space["y"], np.ones(3))
     assert not run("f(W); f(W)")
+
+
+def test_functions_of_an_earlier_shell_do_not_hide_a_new_one(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = types.SimpleNamespace(events=Events())
+    with monkeypatch.context() as patched:
+        ipython = types.SimpleNamespace(get_ipython=lambda: earlier)
+        patched.setitem(sys.modules, "IPython", ipython)
+        held = [jit(np.sin), jit(np.cos)]
+    assert len(earlier.events.before) == 1
+    run("f = jit(np.sin); g = jit(np.cos)")
+    assert run.__dict__["shell"].events.before == earlier.events.before
+    assert len(held) == 2
 
 
 def test_a_function_that_is_defined_anew(run: Any) -> None:
