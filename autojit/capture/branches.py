@@ -15,6 +15,7 @@ from autojit.capture.state.aliases import (
     without_value,
 )
 from autojit.capture.state.holders import is_object
+from autojit.capture.state.joining import joined
 from autojit.capture.state.kept import Kept, Same, thawed, zero
 from autojit.capture.state.kinds import Elements, elements_of
 from autojit.capture.state.one_of import OneOf
@@ -28,7 +29,6 @@ from autojit.capture.state.state import (
     Access,
     Before,
     Key,
-    joined,
     note,
     tree_of,
     with_flags,

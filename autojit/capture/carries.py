@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.aliases import is_copied, origins
+from autojit.capture.state.joining import joined
 from autojit.capture.state.kept import thawed
 from autojit.capture.state.kinds import no_narrower, seen_type
 from autojit.capture.state.maybe import Maybe
@@ -21,7 +22,6 @@ from autojit.capture.state.sharing import containers, one_object, origins_of
 from autojit.capture.state.state import (
     Before,
     is_state,
-    joined,
     tree_of,
     with_flags,
     with_leaders,

@@ -48,6 +48,7 @@ from .blocks.block import Block, inside_loop
 from .blocks.regions import guarded
 from .carries import Rounds, are_shared, captured, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Known, Loop, Step, between, refused
+from .values.rehearsal import rehearsed
 from .values.type_tests import check_tests
 
 #: The most times that a body is traced until its carries settle: a number may become a float, a
@@ -82,19 +83,15 @@ def trace_if_begun(loop: Loop, lists: Lists | None = None) -> Captured | Excepti
 
 def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
     before = Before(loop.access)
-    carries: dict[Any, Carry] = {}
-    for name, value in zip(loop.access.site.names, before.values, strict=True):
-        live, value = name in loop.access.site.live_in, hooks.as_state(value)
-        if live and not any(containers(value)) and is_state(value):
-            tree = tree_of(value)
-            types = [seen_type(leaf) for leaf in tree.arrays]
-            carries[name] = Carry(Key(name, None), tree, types, value, True)
+    carries = _first_carries(loop, before)
     rounds = Rounds()
     known = Known(carries, rounds.begin(loop))
     for number in range(_ROUNDS):
         try:
-            with rounds.round():
+            with rounds.round(), rehearsed() as run:
                 found = _round(loop, before, known, resized)
+                if found is not None:
+                    run.keep()
         except (AutojitError, Resized):
             raise
         except Exception as error:  # Python would raise it in the first step
@@ -109,6 +106,18 @@ def _settled(loop: Loop, resized: Lists) -> Captured | Exception:
             words = carry.key.words
             raise refused(loop, _MADE_ANEW.format(words[0].upper() + words[1:]))
     raise AssertionError("the carry of a loop does not settle")
+
+
+def _first_carries(loop: Loop, before: Before) -> dict[Any, Carry]:
+    """The names that a step may read, with their values before the loop."""
+    carries: dict[Any, Carry] = {}
+    for name, value in zip(loop.access.site.names, before.values, strict=True):
+        live, value = name in loop.access.site.live_in, hooks.as_state(value)
+        if live and not any(containers(value)) and is_state(value):
+            tree = tree_of(value)
+            types = [seen_type(leaf) for leaf in tree.arrays]
+            carries[name] = Carry(Key(name, None), tree, types, value, True)
+    return carries
 
 
 _MADE_ANEW = (

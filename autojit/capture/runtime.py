@@ -24,11 +24,11 @@ from autojit.capture.runs.attempts import DEEPEST, TooDeep, is_attempted
 from autojit.capture.state.maybe import Maybe
 from autojit.capture.state.one_of import any_one_of, resolved
 from autojit.capture.state.optional import Optional, assume, implied, without_none
-from autojit.capture.state.ownership import owned
 from autojit.capture.state.resized import check_counted, refuse_resized
 from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.capture.state.stretch import any_made, has_stretch
+from autojit.capture.values.ownership import owned
 from autojit.capture.values.ranges import lists_under
 from autojit.errors import CaptureError, with_place
 from autojit.staging.numba_functions import numba_kind

@@ -9,31 +9,32 @@ change their shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from autojit.capture.state.growth import Lists
-from autojit.capture.state.heap import Spent
 from autojit.capture.state.resized import check_counted
 from autojit.capture.state.state import Access, Before, note
 from autojit.capture.state.stretch import has_stretch
 from autojit.capture.values.ranges import lists_under
-from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.capture.values.rehearsal import rehearsed
+from autojit.errors import ShapesDifferError
+from autojit.ir.core.program import Op
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.ir.passes.reroll.roles import Body, roles_of
-from autojit.session.frames import is_defect
-from autojit.staging.unrolled import BUDGET, LEAST_LOOP
+from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
 
+from .blocks.attempts import attempted
 from .blocks.block import Block
+from .blocks.independence import steps_are_independent
 from .blocks.regions import ops_so_far
 from .branches import capture_branch
-from .independence import steps_are_independent
 from .loop import Captured, Loop, between
 from .loop_ops import emit, known_firsts
 from .loops import trace_loop
+from .nests import is_long_nest, is_measured, measure_in_nest, note_unrolled
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
@@ -51,6 +52,9 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
     whether it was captured."""
     n, trace = sequence.length, current_trace()
     assert trace is not None
+    if is_measured() and 0 < n <= FEW and loop.holds is None:
+        measure_in_nest(loop)
+        return True
     key = id(loop.access.site), n
     if key in trace.unrolled and not trace.as_arrays:  # as in an outer loop that is unrolled
         trace.short_loops.append(key)
@@ -64,7 +68,7 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
 
 def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
-    is_nest = n <= FEW and not breaks and _is_long_nest(loop)
+    is_nest = n <= FEW and not breaks and is_long_nest(loop)
     if n <= FEW and not breaks and not is_nest:
         _note(loop, f"{n} steps, and up to {FEW} are unrolled")
         return False
@@ -82,18 +86,21 @@ def _captured_if_better(loop: Loop, sequence: Sequence, n: int, breaks: bool) ->
     notes = remarks.current()
     began = 0 if notes is None else len(notes)
     lists, inner = Lists(), _at_once()
-    with _tried() as tried:
-        try:
-            found = _with_inner_arrays(loop, lists, n)
-        except ShapesDifferError:
-            if loop.holds is not None:
-                raise
-            tried.forget()
-            peeled, found = True, _after_first(loop, sequence)
-    has_arrays = _at_once() > inner
-    reason = tried.reason or ("" if breaks else _why_short(n, found, has_arrays))
-    if lists and not reason:
-        reason = _why_known(loop, lists)
+    with rehearsed() as run:
+        with attempted() as tried:
+            try:
+                found = _with_inner_arrays(loop, lists, n)
+            except ShapesDifferError:
+                if loop.holds is not None:
+                    raise
+                tried.forget()
+                peeled, found = True, _after_first(loop, sequence)
+        has_arrays = _at_once() > inner
+        reason = tried.reason or ("" if breaks else _why_short(n, found, has_arrays))
+        if lists and not reason:
+            reason = _why_known(loop, lists)
+        if not reason and not peeled:
+            run.keep()
     if reason:
         lists.put_back()
         if notes is not None:
@@ -105,40 +112,6 @@ def _captured_if_better(loop: Loop, sequence: Sequence, n: int, breaks: bool) ->
         found = trace_loop(_rest(loop))
     emit(found._replace(at_once=not peeled and becomes_arrays(found, n)))
     return True
-
-
-def _is_long_nest(loop: Loop) -> bool:
-    """Whether a loop of few steps has nests of loops in it, and all of them unrolled are a long
-    program: two loops of few steps make at most 64.
-
-    The first step is traced to find out, unless it was traced before. In a captured nest a loop is
-    unrolled only if that is short.
-    """
-    trace = current_trace()
-    assert trace is not None
-    if loop.access.site.depth < (1 if trace.in_nest else 2) or arguments_are_known():
-        return False
-    key = id(loop.access.site), loop.length
-    if key not in trace.unrolled_sizes:
-        before = Before(loop.access)
-        if not before.heap.can_be_restored():
-            return False
-        notes = remarks.current()
-        began = 0 if notes is None else len(notes)
-        known, short = set(trace.unrolled), len(trace.short_loops)
-        size = 0
-        try:
-            with _tried(), Block().running():
-                loop.step(0)
-                size = _so_far().ops
-        finally:
-            before.restore()
-            trace.unrolled.intersection_update(known)
-            del trace.short_loops[short:]
-            if notes is not None:
-                notes.forget("capture", began)
-        trace.unrolled_sizes[key] = loop.length * size
-    return trace.unrolled_sizes[key] > (UNROLLED if trace.in_nest else BUDGET)
 
 
 def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
@@ -153,7 +126,8 @@ def _with_inner_arrays(loop: Loop, lists: Lists, n: int) -> Captured:
         return found
     trace.as_arrays = True
     try:
-        again = trace_loop(loop, lists)
+        with rehearsed():
+            again = trace_loop(loop, lists)
     finally:
         trace.as_arrays = False
     return again if becomes_arrays(again, n) else found
@@ -212,7 +186,7 @@ def _why_known(loop: Loop, lists: Lists) -> str:
         try:
             for items, first in held:
                 items[:] = first
-            with _tried() as tried, Block().running():
+            with rehearsed(), attempted() as tried, Block().running():
                 loop.step(number)
                 is_known = not any(has_stretch(items) for items, _ in held)
         finally:
@@ -240,43 +214,6 @@ def _after_first(loop: Loop, sequence: Sequence) -> Captured:
 def _rest(loop: Loop) -> Loop:
     n = loop.length - 1
     return loop._replace(step=lambda i: loop.step(i + 1), length=n, most=n)
-
-
-class _Try:
-    def __init__(self) -> None:
-        #: The reason for the failure.
-        self.reason = ""
-        self._mark = len(raised.errors or ())
-
-    def forget(self) -> None:
-        """Discard the errors raised so far, since something else is tried."""
-        del (raised.errors or [])[self._mark :]
-
-
-@contextmanager
-def _tried() -> Iterator[_Try]:
-    """A context in which an error means that something cannot be captured.
-
-    So does an exception of the user's code, which has a traced index where Python has a number. The
-    loop itself raises it if Python does.
-    """
-    result = _Try()
-    try:
-        yield result
-    except Spent:
-        raise
-    except AutojitError as error:
-        result.forget()
-        result.reason = _words(error)
-    except Exception as error:
-        if is_defect(error):
-            raise
-        result.reason = _words(error)
-
-
-def _words(error: Exception) -> str:
-    first, *_ = str(error).splitlines() or [""]
-    return f"its body cannot be captured: {type(error).__name__}: {first}"
 
 
 #: The conditions of endless loops.
@@ -311,7 +248,7 @@ def is_so(access: Access, find_out: Callable[[], bool]) -> bool:
     if not before.heap.can_be_restored():
         return False
     try:
-        with _tried(), Block().running():
+        with rehearsed(), attempted(), Block().running():
             return find_out()
     finally:
         before.restore()
@@ -337,10 +274,8 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             capture_branch(truth_of(condition), (_nothing, step), access)
         else:
             step()
-    trace = current_trace()
-    if trace is not None and loop.is_counted:
-        key = id(loop.access.site), loop.length
-        trace.unrolled_sizes[key] = ops_so_far() - began.ops
+    if current_trace() is not None and loop.is_counted:
+        note_unrolled(loop, _since(began))
 
 
 def _checked(it: Any, loop: Loop) -> Iterator[tuple[int, Any]]:
@@ -368,6 +303,14 @@ def _so_far() -> _SoFar:
     return _SoFar(0, 0) if trace is None else _SoFar(ops_so_far(), len(trace.captured_loops))
 
 
+def _since(began: _SoFar) -> list[Op]:
+    """The operations that were recorded since then."""
+    trace = current_trace()
+    assert trace is not None
+    count = ops_so_far() - began.ops
+    return trace.builder.ops[-count:] if count > 0 else []
+
+
 def _is_large(loop: Loop, began: _SoFar) -> bool:
     """Whether the first of at least three steps has captured loops, of which each step would
     compile its own copy, or writes so many elements that all steps together are a long program."""
@@ -376,9 +319,8 @@ def _is_large(loop: Loop, began: _SoFar) -> bool:
         return False
     if len(trace.captured_loops) > began.loops:
         return True
-    count = ops_so_far() - began.ops
-    ops = trace.builder.ops[-count:] if count else []
-    return loop.length * count > UNROLLED and any(op.kind in _WRITES for op in ops)
+    ops = _since(began)
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
 
 
 #: Operations that write elements of an array.
@@ -388,7 +330,7 @@ _WRITES = frozenset({scatter, add_at, update})
 def _rest_captured(loop: Loop) -> bool:
     """Capture the steps after the first, unless they become operations on arrays; return whether
     they were captured."""
-    with _tried() as tried:
+    with attempted() as tried:
         found = trace_loop(_rest(loop))
     if tried.reason or _why_short(loop.length - 1, found):
         return False

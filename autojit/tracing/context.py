@@ -66,9 +66,11 @@ class Trace:
         #: The short loops that were unrolled, and whether short loops become arrays instead.
         self.short_loops: list[Any] = [] if outer is None else outer.short_loops
         self.as_arrays: bool = outer is not None and outer.as_arrays
-        #: The number of operations of loops that were unrolled, with those of the loops in them,
-        #: and whether it is in a nest of loops that is too long to be unrolled.
+        #: The work of compiling loops that were unrolled, with that of the loops in them; which of
+        #: them have captured loops in them; and whether this trace is in a nest of loops that is
+        #: too long to be unrolled.
         self.unrolled_sizes: dict[Any, int] = {} if outer is None else outer.unrolled_sizes
+        self.around_loops: set[Any] = set() if outer is None else outer.around_loops
         self.in_nest: bool = outer is not None and outer.in_nest
         #: Objects that traced conditions choose from: the code of each is its position in this
         #: list.

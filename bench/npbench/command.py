@@ -53,11 +53,12 @@ def environment(threads: int, folder: str) -> dict[str, str]:
     return {**base_environment(threads), "AUTOJIT_CACHE_DIR": "", **builds}
 
 
-def in_process(kernel: Kernel, part: str, options: argparse.Namespace) -> Figures:
+def in_process(kernel: Kernel, part: str, options: argparse.Namespace, results: Path) -> Figures:
     """The figures of one part from a fresh process, as far as it gets."""
     arguments = [str(options.checkout.resolve()), kernel.name, options.preset]
+    arguments += [str(options.threads), part, str(results)]
     python = peers.load("dace").python if part == "d" else sys.executable
-    command = [python, "-m", "bench.npbench.worker", *arguments, str(options.threads), part]
+    command = [python, "-m", "bench.npbench.worker", *arguments]
     failure = ""
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -90,9 +91,10 @@ def measure(options: argparse.Namespace, console: Console) -> dict[str, Figures]
         for kernel in kernels(options.checkout, options.names):
             found = results[kernel.name] = {"sizes": kernel.description["parameters"]
                                             .get(options.preset)}  # fmt: skip
-            for part in options.parts:
-                status.update(f"{kernel.name}, {PARTS[part]}")
-                found.update(in_process(kernel, part, options))
+            with tempfile.TemporaryDirectory() as folder:
+                for part in options.parts:
+                    status.update(f"{kernel.name}, {PARTS[part]}")
+                    found.update(in_process(kernel, part, options, Path(folder, "numpy.npz")))
             if options.json:
                 options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     return results

@@ -1,6 +1,7 @@
-"""One kernel in a process: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS PART`.
+"""One kernel: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS PART RESULTS`.
 
-It prints a line of JSON for each new result, so that a timeout loses only the later ones.
+It prints a line of JSON for each new result, so that a timeout loses only the later ones. The first
+part that is done leaves NumPy's results in the file RESULTS, since NumPy takes minutes for some.
 """
 
 from __future__ import annotations
@@ -212,10 +213,23 @@ def slope_error(
 # -- the parts of a run ------------------------------------------------------------------
 
 
-def measure_forward(plain: Any, arguments: list[Any], static: tuple[int, ...]) -> None:
+def results_of_numpy(plain: Any, arguments: list[Any], file: Path) -> list[Any]:
+    """NumPy's results, from the file if it is there."""
+    if file.exists():
+        with np.load(file) as found:
+            return [found[f"arr_{k}"] for k in range(len(found.files))]
+    results = list(plain(*arguments))
+    aside = file.with_name(f"unfinished_{file.name}")
+    np.savez(aside, *results)
+    aside.replace(file)
+    return results
+
+
+def measure_forward(
+    plain: Any, wanted: list[Any], arguments: list[Any], static: tuple[int, ...]
+) -> None:
     from autojit import jit
 
-    wanted = plain(*arguments)
     say(numpy_s=seconds(lambda: plain(*arguments)))
     try:
         compiled = jit(plain, static_argnums=static)
@@ -229,14 +243,17 @@ def measure_forward(plain: Any, arguments: list[Any], static: tuple[int, ...]) -
 
 
 def measure_gradient(
-    plain: Any, arguments: list[Any], static: tuple[int, ...], in_preset_s: bool
+    plain: Any,
+    wanted_results: list[Any],
+    arguments: list[Any],
+    static: tuple[int, ...],
+    in_preset_s: bool,
 ) -> None:
     """The gradient, and its differences from NumPy's: those of the compiled function at larger
     sizes, where NumPy takes minutes for them.  `measure_forward` compares that one with NumPy's."""
     from autojit import grad, jit
 
     by = [k for k, a in enumerate(arguments) if is_inexact(a)]
-    wanted_results = plain(*arguments)
     if not by or not any(map(is_inexact, wanted_results)):
         say(gradient="integers only")
         return
@@ -332,7 +349,7 @@ def measure_dace(
 
 
 def main(argv: list[str]) -> None:
-    checkout, name, preset, threads, part = argv
+    checkout, name, preset, threads, part, file = argv
     restrict(int(threads))
     warnings.simplefilter("ignore")
     (kernel,) = kernels(Path(checkout), [name])
@@ -341,16 +358,17 @@ def main(argv: list[str]) -> None:
     plain = kernel.function("numpy", written)
     # sizes and counts determine shapes, so they must be static, not traced
     static = tuple(k for k, a in enumerate(arguments) if isinstance(a, (int, np.integer)))
+    wanted = results_of_numpy(plain, arguments, Path(file))
     if part == "f":
-        measure_forward(plain, arguments, static)
+        measure_forward(plain, wanted, arguments, static)
     elif part == "g":
-        measure_gradient(plain, arguments, static, preset == "S")
+        measure_gradient(plain, wanted, arguments, static, preset == "S")
     elif part == "n":
-        measure_numba(kernel, plain(*arguments), arguments, written)
+        measure_numba(kernel, wanted, arguments, written)
     elif part == "j":
-        measure_jax(kernel, plain(*arguments), arguments, static)
+        measure_jax(kernel, wanted, arguments, static)
     else:
-        measure_dace(kernel, preset, plain(*arguments), arguments, written)
+        measure_dace(kernel, preset, wanted, arguments, written)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,10 @@ class Nests(ScalarCode):
                 if isinstance(leaf, Stored):
                     cuts |= self._cuts(leaf, node)
         points = sorted({0, extent} | {c for c in cuts if 0 < c < extent})
-        if len(points) - 1 > (MOST_AROUND if around else MOST_SEGMENTS):
+        most = MOST_AROUND if around else MOST_SEGMENTS
+        if len(points) - 1 > most:
+            points = _without_narrow(points)
+        if len(points) - 1 > most:
             points = [0, extent]
         if not around and len(points) > MOST_AT_BORDER + 1 and self._is_border():
             points = [0, extent]
@@ -341,3 +344,11 @@ class Nests(ScalarCode):
         body = self.scopes.pop().body
         del self.level[variable]
         self.scopes[-1].body.append(Loop(variable, 0, size, body, "map", size <= UNROLL))
+
+
+def _without_narrow(points: list[int]) -> list[int]:
+    """The bounds of ranges, with narrow ranges next to each other joined. A joined range keeps its
+    conditions, so that the wide ranges on both sides of it have none."""
+    wide = [p for p, following in pairwise(points) if following - p > UNROLL]
+    ends = [following for p, following in pairwise(points) if following - p > UNROLL]
+    return sorted({points[0], *wide, *ends, points[-1]})

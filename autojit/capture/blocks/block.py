@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from autojit.capture.state.state import Before
+from autojit.capture.values.rehearsal import rehearsed
 from autojit.ir.autodiff.kept_errors import Applied
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.ops.update import Updating
@@ -206,7 +207,7 @@ def thrown_away(before: Before) -> Iterator[None]:
     lists = trace.short_loops, trace.captured_loops, trace.loops_at_once
     lengths = [len(x) for x in lists]
     try:
-        with Block().running():
+        with rehearsed(), Block().running():
             yield
     finally:
         before.restore()

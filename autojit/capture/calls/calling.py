@@ -148,7 +148,7 @@ _STORE = frozenset({"append", "appendleft", "insert", "extend"})
 
 
 #: Functions whose answers accept None.
-_TAKE_NONE = frozenset(map(id, (isinstance, type, operator.not_, operator.truth, reversed)))
+_TAKE_NONE = frozenset(map(id, (isinstance, type, operator.not_, operator.truth, reversed, print)))
 
 
 def _present(

@@ -21,9 +21,10 @@ import optree
 from autojit.capture.rewriting.normal_forms import RESULT
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
 from autojit.capture.runs.active import active_run
+from autojit.capture.state.joining import differing
 from autojit.capture.state.kept import Same, Tree, copied, is_alike, zero
 from autojit.capture.state.optional import Optional, inner
-from autojit.capture.state.state import Key, differing, tree_of
+from autojit.capture.state.state import Key, tree_of
 from autojit.capture.state.unread import Unread
 from autojit.errors import CaptureError
 from autojit.ir.core.program import Source

@@ -12,9 +12,10 @@ from types import FrameType, MethodType
 from typing import Any
 
 from autojit.capture.rewriting.context import Site
+from autojit.capture.state.joining import joined
 from autojit.capture.state.kept import Same, zero
 from autojit.capture.state.kinds import no_narrower
-from autojit.capture.state.state import Access, joined, with_nones
+from autojit.capture.state.state import Access, with_nones
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Source

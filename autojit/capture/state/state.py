@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autojit.capture.rewriting.context import Site
 from autojit.capture.rewriting.plain import LEFT, UNBOUND
-from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
-from autojit.ir.core.types import Type
 from autojit.ir.pass_manager import remarks
 from autojit.staging import pytrees
-from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import PYTHON_TYPES, current_trace
+from autojit.staging.trace_function import leaf_type
+from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
 
-from .heap import Heap, Lost, Place, reached
+from .heap import Heap, Place, reached
 from .holders import contents, is_container, is_object, is_same_content
 from .kept import (
     Kept,
@@ -30,16 +26,13 @@ from .kept import (
     Tree,
     as_node,
     as_nodes,
-    can_be_joined,
     innermost,
     like,
     like_dict,
-    shown,
     with_attributes,
     with_innermost,
     zero,
 )  # fmt: skip
-from .kinds import seen_type
 from .maybe import Maybe
 from .one_of import OneOf, alternatives, with_codes
 from .optional import Optional, inner, with_inner
@@ -334,67 +327,3 @@ def _optional(values: Sequence[Any], some: Sequence[Any]) -> list[Any]:
         else with_inner(v, next(rest)) if type(v) is Optional else Optional(next(rest), True)
         for v in values
     ]  # fmt: skip
-
-
-def joined(
-    trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
-) -> list[LeafType]:
-    """The types of the arrays and numbers of a value that has these trees on two ways."""
-    first, second = trees
-    if any(type(leaf) is Lost for leaf in (*first.leaves, *second.leaves)):
-        raise CaptureError(with_place(Lost.words, source))
-    if second.structure != first.structure:
-        raise CaptureError(differing(trees, words, source, ways))
-    for a, b in zip(first.leaves, second.leaves, strict=True):
-        if not can_be_joined(a, b):
-            text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
-            raise CaptureError(with_place(text, source))
-    columns = zip(*([seen_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
-    return [_common(column, words, source, ways) for column in columns]
-
-
-def differing(
-    trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
-) -> str:
-    """The message for a value whose structures on two ways differ."""
-    both = shown(trees[0]), shown(trees[1])
-    return with_place(_text(words, ways, *both, _NUMBERS), source)
-
-
-def _common(
-    column: Sequence[LeafType], words: str, source: Source | None, ways: tuple[str, str]
-) -> LeafType:
-    types = [each.type for each in column]
-    for t in types[1:]:
-        if t.shape != types[0].shape:
-            text = _text(words, ways, str(types[0]), str(t), _LARGEST)
-            raise ShapesDifferError(with_place(text, source))
-    kinds = {each.weak for each in column}
-    if len(set(types)) == 1:
-        found = LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
-    elif None not in kinds:
-        weak = max(kinds, key=(bool, int, float, complex).index)
-        found = LeafType(Type(PYTHON_TYPES[weak], types[0].shape), weak)
-    else:
-        parts = (each.weak(0) if each.weak else each.type.dtype for each in column)
-        found = LeafType(Type(np.result_type(*parts), types[0].shape), None)
-    return found.seen_as(frozenset().union(*(each.seen for each in column)))
-
-
-_LARGEST = (
-    "In compiled code it has one shape. Use the largest shape, and mask the rest:\n"
-    "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
-)
-_NUMBERS = (
-    "Compiled code chooses between numbers, or between arrays of one shape. Choose a number, and "
-    "look up the object after the call:\n"
-    "    kind = 1                           # not: kind = 'b'\n"
-)
-
-
-def _text(words: str, ways: tuple[str, str], a: str, b: str, fix: str) -> str:
-    return (
-        f"{words[0].upper()}{words[1:]} is {a} {ways[0]}, and {b} {ways[1]}.\n"
-        f"{fix}or call the function without jit, where Python runs the code as it is:\n"
-        "    grad(f)(x)                         # not: jit(grad(f))(x)"
-    )

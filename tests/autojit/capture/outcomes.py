@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit import disable_jit, grad, jit
-from autojit.capture import runtime, unrolling
+from autojit.capture import nests, runtime, unrolling
 from autojit.errors import AutojitError
 
 from .random_programs import Program
@@ -30,12 +30,14 @@ BUDGETS = [(8, 2_000), (0, 0)]
 @contextmanager
 def budget(few: int, unrolled: int) -> Iterator[None]:
     """Replace the limits of unrolling within the context."""
-    kept = unrolling.FEW, unrolling.UNROLLED, runtime.UNROLLED
-    unrolling.FEW, unrolling.UNROLLED, runtime.UNROLLED = few, unrolled, unrolled
+    kept = unrolling.FEW, unrolling.UNROLLED
+    unrolling.FEW = few
+    unrolling.UNROLLED = nests.UNROLLED = runtime.UNROLLED = unrolled
     try:
         yield
     finally:
-        unrolling.FEW, unrolling.UNROLLED, runtime.UNROLLED = kept
+        unrolling.FEW, unrolling.UNROLLED = kept
+        nests.UNROLLED = runtime.UNROLLED = unrolling.UNROLLED
 
 
 def function_from(text: str, name: str) -> Callable[..., Any]:
@@ -48,13 +50,13 @@ def function_from(text: str, name: str) -> Callable[..., Any]:
 
 
 def _late(*_: Any) -> None:
-    raise TimeoutError("more than ten seconds")
+    raise TimeoutError("more than a minute")
 
 
 def outcome(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, Any]:
     """``("value", result)``, ``("error", error)`` or ``("refused", error)``."""
     signal.signal(signal.SIGALRM, _late)
-    signal.alarm(10)
+    signal.alarm(60)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

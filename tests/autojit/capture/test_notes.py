@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from autojit import grad, jit
+from autojit import errors, grad, jit
 from autojit.cli.app import app
 from autojit.ir.pass_manager.remarks import collecting
 
@@ -172,6 +172,97 @@ def test_a_long_nest_of_short_loops_is_captured():
     call = jit(nest_of_few_steps)
     np.testing.assert_allclose(call(X), nest_of_few_steps(X), rtol=1e-12)
     assert call.cache_info().loops >= 3
+
+
+def energies(g, h, d):
+    s = np.zeros_like(g)
+    for k in range(2):
+        for e in range(3):
+            for q in range(2):
+                for w in range(2):
+                    for i in range(2):
+                        for a in range(4):
+                            if e - w >= 0:
+                                s[k, e, a] += g[k, e - w, (a + q) % 4] @ h[a, i] * d[q, w, a]
+    return s
+
+
+def test_a_nest_of_products_with_a_condition_is_compiled_once():
+    """A step of the inner loops has nothing to do at the end of the outer ones."""
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=n) for n in ((2, 3, 4, 3, 3), (4, 2, 3, 3), (2, 2, 4))]
+    call = jit(energies)
+    np.testing.assert_allclose(call(*args), energies(*args), rtol=1e-12)
+    assert call.cache_info().loops >= 4
+    assert call.lower(*args).text("optimized").count("= dot") <= 8
+    (slope,) = jit(grad(lambda d: np.sum(energies(*args[:2], d) ** 2), argnums=(0,)))(args[2])
+    at = (1, 0, 2)
+    moved = [args[2].copy() for _ in range(2)]
+    moved[0][at] += 1e-6
+    moved[1][at] -= 1e-6
+    a, b = (np.sum(energies(*args[:2], d) ** 2) for d in moved)
+    np.testing.assert_allclose(slope[at], (a - b) / 2e-6, rtol=1e-5)
+
+
+def unrolled_at_last(x):
+    for _ in range(12):
+        print("step", end=";")
+        x = x * 2
+    return x
+
+
+def with_a_condition(x):
+    i = 0
+    while i < 3:
+        print("step", end=";")
+        i += 1
+        x = x * 2
+    return x
+
+
+def a_nest(x):
+    for i in range(2):
+        for j in range(2):
+            for k in range(3):
+                print(i, j, k, end=";")
+                x = x * 2
+    return x
+
+
+def captured_with_a_print(x):
+    total, low = 0, 0.0
+    for i in range(2000):
+        if x > i:
+            print("once", end=";")
+            low = np.sin(low + x)
+        total += low
+    return total
+
+
+@pytest.mark.parametrize("f", [unrolled_at_last, with_a_condition, a_nest])
+def test_code_that_runs_to_find_something_out_prints_nothing(f, capsys):
+    f(1.0)
+    expected = capsys.readouterr().out
+    jit(f)(1.0)
+    assert capsys.readouterr().out == expected
+
+
+def test_a_loop_that_is_traced_again_prints_once(capsys):
+    jit(captured_with_a_print)(3.0)
+    assert capsys.readouterr().out == "once;"
+
+
+def broken(x):
+    for _ in range(12):
+        print("before", end=";")
+        x = np.reshape(x, (3, 3))
+    return x
+
+
+def test_what_was_printed_before_an_error_is_seen(capsys):
+    with pytest.raises(errors.ShapeError):
+        jit(broken)(X)
+    assert capsys.readouterr().out == "before;"
 
 
 def test_two_short_loops_run_as_in_python(capsys):

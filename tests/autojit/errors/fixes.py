@@ -391,11 +391,22 @@ FIXES: dict[str, tuple[str, str]] = {
         "class M:\n    def __init__(self):\n        FIX\n@jit\ndef g(x):\n    o = M()\n"
         "    if x > 0:\n        o.last = x\n    return o.last\ng(1.0)",
     ),
-    "capture/state/state.py: np.where(np.arange(len(x)) < n, x, 0)": (
+    "capture/state/joining.py: np.where(np.arange(len(x)) < n, x, 0)": (
         "@jit\ndef g(x):\n    y = x[:2]\n    if x[0] > 0:\n        y = x[:1]\n"
         "    return np.sum(y)\ng(x)",
         "@jit\ndef g(x):\n    n = 2\n    if x[0] > 0:\n        n = 1\n    return np.sum(L0)\n"
         "g(x)\nL1",
+    ),
+    "capture/state/joining.py: … = np.zeros(…)": (
+        "@jit\ndef g(xs):\n    s = 0\n    for r in xs:\n        if r[0] > 1:\n"
+        "            s = s + r\n    return s\ng(np.ones((20, 3)))",
+        "@jit\ndef g(xs):\n    FIX\n    for r in xs:\n        if r[0] > 1:\n"
+        "            s = s + r\n    return s\ng(np.ones((20, 3)))",
+    ),
+    "capture/state/joining.py: np.zeros(…)": (
+        "@jit\ndef g(rows):\n    return sum(r for r in rows if r[0] > 1)\ng(np.ones((20, 3)))",
+        "@jit\ndef g(rows):\n    rows = [r for r in rows]\n    return L1 + L0\n"
+        "assert g(np.ones((20, 3))).tolist() == [20.0] * 3",
     ),
     "capture/state/one_of.py: return 1 if x > 0 else 0": (
         "@vmap\ndef g(x):\n    return 'a' if x > 0 else 'b'\ng(x)",
@@ -406,7 +417,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return x\ng(1.0)",
         "@jit\ndef g(x):\n    kind = 'a' if x > 0 else 'b'\n    L0\n    return x\ng(1.0)",
     ),
-    "capture/state/state.py: kind = 1": (
+    "capture/state/joining.py: kind = 1": (
         "@jit\ndef g(x):\n    kind = 0\n    if x > 0:\n        kind = 'b'\n    return kind\ng(1.0)",
         "@jit\ndef g(x):\n    kind = 0\n    if x > 0:\n        L0\n    return kind\ng(1.0)\nL1",
     ),
@@ -1153,7 +1164,7 @@ FIXES: dict[str, tuple[str, str]] = {
         "@jit\ndef g(x):\n    is_first = False\n    if x > 0:\n        L0\n    L1\n"
         "    return x\ng(1.0)",
     ),
-    "capture/state/state.py: grad(f)(x)": (
+    "capture/state/joining.py: grad(f)(x)": (
         "@jit\ndef g(x):\n    y = 'a'\n    if x > 0:\n        y = x\n    return y\ng(1.0)",
         "def f(x):\n    y = 0.0\n    if x > 0: y = x\n    return y\nx = 1.0\nL0\nFIX",
     ),
