@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from math import prod
 from operator import length_hint
 from typing import Any, NamedTuple
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from autojit.capture.state.stretch import has_stretch, put_together, stretch_in
 from autojit.protocols.kinds import is_boxed, note_kinds
+from autojit.tracing.array_methods import Flat
 from autojit.tracing.context import PYTHON_TYPES, current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
@@ -22,6 +25,7 @@ from .calls import item
 from .calls.calling import call
 from .lists.stretches import Stretched
 from .truth import truth, unknown
+from .values.places import Places, PlacesAndElements
 from .values.ranges import Enumerate, Parts, Reversed, TracedRange, Zip
 
 
@@ -48,7 +52,7 @@ class Sequence(NamedTuple):
 
 def sequence_of(it: Any) -> Sequence | None:
     """An iterable as a sequence; None if its items have to be made one after another."""
-    if isinstance(it, (Zip, Enumerate, Reversed)) and it.started:
+    if isinstance(it, Parts) and it.started:
         return None
     for kind, make in _MAKERS:
         if isinstance(it, kind):
@@ -64,8 +68,11 @@ def left(it: Any, go_on: Callable[[], Any] | None) -> None:
     is_unknown = unknown(held) is not None
     if is_unknown:
         _lose_all(it)
-    if isinstance(it, Parts) and (held is None or is_unknown or truth(held)):
-        it.end()
+    if held is None or is_unknown or truth(held):
+        if isinstance(it, Parts):
+            it.end()
+        elif isinstance(it, np.flatiter):
+            deque(it, maxlen=0)
 
 
 def _lose_all(it: Any) -> None:
@@ -218,12 +225,43 @@ def _of_reversed(it: Reversed) -> Sequence | None:
     return Sequence(inner.length, at, inner.lists)
 
 
+def _of_places(it: Places) -> Sequence:
+    return Sequence(prod(it.shape), lambda i: _coordinates(i, it.shape))
+
+
+def _of_places_and_elements(it: PlacesAndElements) -> Sequence:
+    def at(i: Tracer) -> Any:
+        place = _coordinates(i, it.shape)
+        return place, item(it.array, place)
+
+    return Sequence(prod(it.shape), at)
+
+
+def _of_flat(it: Flat | np.flatiter) -> Sequence | None:
+    array = it.base
+    if not np.ndim(array) or (isinstance(it, np.flatiter) and it.index):
+        return None
+    return Sequence(np.size(array), lambda i: item(array, _coordinates(i, np.shape(array))))
+
+
+def _coordinates(i: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The place of an element in C order."""
+    place = []
+    for size in shape[:0:-1]:
+        place.append(_bounded(i % size, (0, size - 1)))
+        i = i // size
+    return (_bounded(i, (0, shape[0] - 1)), *reversed(place))
+
+
 _MAKERS: list[tuple[Any, Callable[[Any], Sequence | None]]] = [
     (range, _of_range),
     (TracedRange, _of_traced_range),
     (Zip, _of_zip),
     (Enumerate, _of_enumerate),
     (Reversed, _of_reversed),
+    (PlacesAndElements, _of_places_and_elements),
+    (Places, _of_places),
+    ((Flat, np.flatiter), _of_flat),
     (Tracer, _of_array),
     (FreshArray, _of_array),
     (np.ndarray, _of_array),

@@ -43,6 +43,7 @@ from .indices import (
     has_ellipsis,
     has_mask_or_places,
     has_traced_slice,
+    in_two_steps,
     masked_part,
     selection,
 )
@@ -61,20 +62,39 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
     is_bounded = getattr(value, "is_bounded", False)
     if has_mask_or_places(index):
         index = hooks.mask_in(bare(index), x)
-        if any_bounded(index if isinstance(index, tuple) else (index,)):
-            return hooks.set_at(x, index, value)
-        masked = masked_part(index, x)
-        if masked is not None and value_of(masked.mask) is None:
-            many = is_bounded or _has_rows(masked, value)
-            return hooks.set_masked(x, masked, value) if many else _set_where(x, masked, value)
-        if masked is not None and not _has_rows(masked, value):
-            return _set_where(x, masked, value)
+        if _set_by_mask(x, index, value):
+            return None
     if is_bounded:
         return hooks.set_bounded(x, index, value)
     truth = truth_of(index)
     if truth is not None:
         x, index = rows_where(x, truth), ...
     return _set_picked(x, index, value)
+
+
+def _set_by_mask(x: Tracer, index: Any, value: Any) -> bool:
+    """Set the places of an index with a mask or a bounded array; return False if the places are
+    known, and the value has an element for each."""
+    if any_bounded(index if isinstance(index, tuple) else (index,)):
+        hooks.set_at(x, index, value)
+        return True
+    steps = in_two_steps(index)
+    if steps is not None:
+        part = x[steps[0]]
+        setitem(part, steps[1], value)
+        setitem(x, steps[0], part)
+        return True
+    masked = masked_part(index, x)
+    if masked is None:
+        return False
+    has_many = getattr(value, "is_bounded", False) or _has_rows(masked, value)
+    if not has_many:
+        _set_where(x, masked, value)
+    elif value_of(masked.mask) is None:
+        hooks.set_masked(x, masked, value)
+    else:
+        return False
+    return True
 
 
 def _has_rows(masked: Masked, value: Any) -> bool:

@@ -18,7 +18,14 @@ from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import has_ellipsis, has_mask_or_places, has_traced_slice, masked_part, selection
+from .indices import (
+    has_ellipsis,
+    has_mask_or_places,
+    has_traced_slice,
+    in_two_steps,
+    masked_part,
+    selection,
+)
 from .manipulation import along_one_axis
 
 
@@ -30,6 +37,9 @@ def getitem(x: Tracer, index: Any) -> Tracer:
         index = hooks.mask_in(bare(index), x)
         if any_bounded(index if isinstance(index, tuple) else (index,)):
             return hooks.get_at(x, index)
+        steps = in_two_steps(index)
+        if steps is not None:
+            return getitem(getitem(x, steps[0]), steps[1])
         found = masked_part(index, x)
         if found is not None and value_of(found.mask) is None:
             return hooks.get_masked(x, found)

@@ -88,23 +88,53 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
     if len(masks) != 1 or not masks[0].size:  # a mask without elements is known
         return None
     (mask,) = masks
-    items = _expand_ellipsis([i if i is mask else _understood(_lifted(i), x) for i in items], x)
+    items = [i if i is mask else _understood(_lifted(i), x) for i in items]
+    together, items = _are_together(items), _expand_ellipsis(items, x)
     number = next(n for n, item in enumerate(items) if item is mask)
     before, after = items[:number], items[number + 1 :]
-    if any(isinstance(item, int) or is_array(item) for item in (*before, *after)):
-        raise UncoveredFunctionError(
-            with_place(
-                "An index that combines a traced mask with integers is not covered by autojit. "
-                "Index in two steps:\n"
-                "    row = x[i]; row[mask] = 0          # not: x[i, mask] = 0",
-                user_source(),
-            )
-        )
+    at = sum(not isinstance(item, int) for item in before)
+    has_integers = any(isinstance(item, int) for item in items)
+    if any(map(is_array, (*before, *after))) or (has_integers and at and not together):
+        raise _apart(x)
     axis = sum(item is not None for item in before)
     extents = x.shape[axis : axis + mask.ndim]
     _check_mask(mask.shape, extents, x)
     part = window([*before, *[slice(None)] * mask.ndim, *after], x)
-    return Masked(part, mask, len(before))
+    return Masked(part, mask, at)
+
+
+def _apart(x: Tracer) -> Exception:
+    return UncoveredFunctionError(
+        with_place(
+            "An index that combines a traced mask with integers beyond a slice, or with arrays of "
+            f"integers, is not covered by autojit, here for {x.type}. Index in two steps:\n"
+            "    row = x[i]; row[:, mask] = 0       # not: x[i, :, mask] = 0",
+            user_source(),
+        )
+    )
+
+
+def in_two_steps(index: Any) -> tuple[Any, Any] | None:
+    """An index of a traced mask and traced integers as two: the integers first, then the mask.
+    None for another index."""
+    if type(index) is not tuple:
+        return None
+    masks = [k for k, item in enumerate(index) if _is_traced_of("b", item) and bare(item).ndim]
+    numbers = [k for k, item in enumerate(index) if _is_traced_of("iu", item)]
+    if len(masks) != 1 or not numbers or any(index[k].ndim for k in numbers):
+        return None
+    (k,) = masks
+    before = [i for i in index[:k] if not (_is_traced_of("iu", i) or isinstance(i, int))]
+    apart = index[min(k, *numbers) : max(k, *numbers) + 1]
+    is_between = any(i is None or i is Ellipsis or isinstance(i, slice) for i in apart)
+    if Ellipsis in [i for i in before if not is_traced(i)] or (is_between and before):
+        return None
+    whole = (slice(None),) * bare(index[k]).ndim
+    return (*index[:k], *whole, *index[k + 1 :]), (*[slice(None)] * len(before), index[k])
+
+
+def _is_traced_of(kinds: str, item: Any) -> bool:
+    return isinstance(item, (Tracer, TracedArray)) and bare(item).dtype.kind in kinds
 
 
 def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:

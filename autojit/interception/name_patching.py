@@ -35,6 +35,9 @@ class StandIn:
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self.original)
 
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(subclass, self.original)
+
     def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
         return (self.original,)
 

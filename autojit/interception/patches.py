@@ -26,6 +26,8 @@ import numpy as np
 
 from autojit.capture.calls.calling import call_as, calls_of
 from autojit.capture.calls.vectorized import elementwise
+from autojit.capture.values.places import PlacesAndElements
+from autojit.capture.values.ranges import FEW_ROWS
 from autojit.errors import ConcreteValueError, UncoveredFunctionError, with_place
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
@@ -267,9 +269,8 @@ def _from_python(original: Any, func: Any, /, nin: int, nout: int, **kwargs: Any
 @_answers("ndenumerate")
 def _ndenumerate(original: Any, arr: Any) -> Any:
     if not is_traced(arr):
-        return original(arr)
-    x = _converted(np.asarray, arr)
-    return ((at, x[at]) for at in np.ndindex(x.shape))
+        return original(arr) if np.size(arr) <= FEW_ROWS else PlacesAndElements(np.asarray(arr))
+    return PlacesAndElements(_converted(np.asarray, arr))
 
 
 @_answers("nditer", "nested_iters")

@@ -18,6 +18,7 @@ from autojit.capture.lists.deques import Deque
 from autojit.capture.rewriting.callees import is_of_library, is_users_file
 from autojit.capture.state.optional import Optional
 from autojit.capture.values.choice import ChosenList
+from autojit.capture.values.places import Places, PlacesAndElements
 from autojit.capture.values.ranges import Enumerate, Reversed, TracedRange, Zip
 from autojit.capture.values.refusals import refuse
 from autojit.capture.values.scalars import is_traced, truth
@@ -36,6 +37,8 @@ _STAND_INS = {
     Enumerate: enumerate,
     Reversed: reversed,
     TracedRange: range,
+    Places: np.ndindex,
+    PlacesAndElements: np.ndenumerate,
     Deque: deque,
 }
 

@@ -18,6 +18,7 @@ from autojit.ir.core.halves import kind_of
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
+from autojit.tracing.array_methods import Flat
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, with_bounds
 from autojit.tracing.tracer import Tracer
@@ -116,8 +117,10 @@ def is_long(x: Any) -> bool:
     kind = type(x)
     if kind is list or kind is tuple:
         return False
-    if kind in _RANGES:
+    if kind in _RANGES or isinstance(x, Parts):
         return True
+    if kind is Flat:
+        return len(x) > FEW_ROWS
     if isinstance(x, np.ndarray) or is_traced(x):
         shape = np.shape(x)
         return bool(shape) and (is_traced(x) or shape[0] > FEW_ROWS)
@@ -183,7 +186,7 @@ class Reversed(Parts):
         return reversed(self.part)
 
 
-_RANGES = frozenset({range, TracedRange, Zip, Enumerate, Reversed})
+_RANGES = frozenset({range, TracedRange})
 
 
 def zip_(*parts: Any, strict: bool = False) -> Any:
@@ -211,7 +214,7 @@ def reversed_(sequence: Any) -> Any:
     """``reversed``, in the same way."""
     if isinstance(sequence, TracedRange):
         return sequence.backwards()
-    if isinstance(sequence, (Zip, Enumerate, Reversed)):
+    if isinstance(sequence, Parts):
         raise TypeError(f"{type(sequence).__name__.lower()!r} object is not reversible")
     return Reversed(sequence) if is_long(sequence) else reversed(sequence)
 

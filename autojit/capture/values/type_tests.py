@@ -68,14 +68,7 @@ def _check_carry(carry: Any, j: int, tests: list[Any], end: Any) -> None:
     for test, settled, at in tests:
         for kind in kinds:
             if test(kind) != test(settled):
-                words = _CHANGES.format(kind.__name__, settled.__name__)
+                words = _DIFFERS.format(kind.__name__, settled.__name__)
                 raise CaptureError(with_place(words, at))
         if isinstance(first, Tracer):  # which an outer loop may carry
             first.owner.type_tests.append((first.value, test, settled, at))
-
-
-_CHANGES = (
-    "The type of a variable is tested in a loop that changes it: it is {} in one step, and {} in "
-    "the compiled loop. Give it that type before the loop:\n"
-    "    x = 0.0                            # not: x = 0, then x = x + 0.5"
-)

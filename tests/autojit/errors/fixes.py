@@ -100,7 +100,8 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "session/other_names.py: from numpy import": ("autojit.cumsum(x)", "FIX\ncumsum(x)"),
     "session/advice.py: np.sin(x)": (
-        "import jax.numpy as jnp\ngrad(lambda x: jnp.sum(x))(x)",
+        "jnp = __import__('pytest').importorskip('jax.numpy')\n"
+        "jit(eval('lambda x: jnp.sum(x)', {'jnp': jnp}))(x)",
         "jit(lambda x: L0)(x)",
     ),
     "session/advice.py: np.…(x, axis=0, keepdims=True)": (
@@ -113,7 +114,7 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "session/advice.py: y = jit(f)(x)": (
         "import json\njit(lambda x: json.dumps(x))(x)",
-        "import json\nFIX\njson.dumps(y.tolist()), memoryview(y)",
+        "import json\nL0\njson.dumps(y.tolist()), memoryview(np.asarray(y))",
     ),
     "staging/bodies.py: def body(…): ...": (
         "scan(lambda c: (c, c), 0.0, x)",
@@ -666,12 +667,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: f'{x:.2f}')(1.0)",
         "f = lambda x: 2 * x\nx = 1.0\nFIX",
     ),
-    "capture/values/type_tests.py: x = 0.0": (
-        "@jit\ndef g(a):\n    x = 0\n    while x < a:\n        if isinstance(x, int):\n"
-        "            a = a - 1\n        x = x + 0.5\n    return x\ng(9.0)",
-        "@jit\ndef g(a):\n    FIX\n    while x < a:\n        if isinstance(x, int):\n"
-        "            a = a - 1\n        x = x + 0.5\n    return x\ng(9.0)",
-    ),
     "capture/values/type_tests.py: y = 0.0 if x > 1 else x": (
         "@jit\ndef g(x):\n    y = 0 if x > 1 else x\n    return y if isinstance(y, int) else -y\n"
         "g(2.0)",
@@ -870,11 +865,11 @@ FIXES: dict[str, tuple[str, str]] = {
         "    return fitted\ndata = np.array([0.5, 1.0, 3.0])\n"
         "np.testing.assert_allclose(g(data), scipy.stats.norm.fit(data), rtol=1e-5)",
     ),
-    "functions/indices.py: row = x[i]; row[mask] = 0": (
-        "@jit\ndef g(x, m):\n    x = x.copy()\n    x[0, m] = 0\n    return x\n"
-        "g(np.ones((2, 2)), np.array([True, False]))",
+    "functions/indices.py: row = x[i]; row[:, mask] = 0": (
+        "@jit\ndef g(x, m):\n    x = x.copy()\n    x[0, :, m] = 0\n    return x\n"
+        "g(np.ones((2, 3, 2)), np.array([True, False]))",
         "@jit\ndef g(x, mask):\n    x = x.copy()\n    FIX\n    return x\n"
-        "g(np.ones((2, 2)), np.array([True, False]))",
+        "assert g(np.ones((2, 3, 2)), np.array([True, False])).sum() == 9",
     ),
     "functions/bounded/slices.py: x[start + step * np.arange(n)]": (
         "jit(lambda x, k: x[::k])(x, 1)",

@@ -145,3 +145,67 @@ def test_what_is_refused_says_what_to_write(name: str) -> None:
     assert "    np.where(m, np.log(np.where(m, x, 1)), 0)  # not: np.log(x[m])\n" in str(
         error.value
     )
+
+
+# -- masks beside integers ---------------------------------------------------------------
+
+CUBE = np.random.default_rng(0).normal(size=(4, 5, 6))
+M4, M5, M6, M45, M56 = (
+    np.random.default_rng(n).random(shape) > 0.4
+    for n, shape in enumerate([4, 5, 6, (4, 5), (5, 6)])
+)
+ALL = slice(None)
+BESIDE_INTEGERS: dict[str, tuple[Any, ...]] = {
+    "m, 1": (M4, 1),
+    "m, 1, -2": (M4, 1, -2),
+    "1, m": (1, M5),
+    "1, m, 2": (1, M5, 2),
+    ":, 1, m": (ALL, 1, M6),
+    "m, :, 2": (M4, ALL, 2),
+    "m, ..., 2": (M4, ..., 2),
+    "None, m, 1": (None, M4, 1),
+    "2:4, 1, m": (slice(2, 4), 1, M6),
+    "1, m, None": (1, M5, None),
+    "1, of two axes": (1, M56),
+    "of two axes, -1": (M45, -1),
+}
+
+
+@pytest.mark.parametrize("are_traced", [False, True])
+@pytest.mark.parametrize("index", BESIDE_INTEGERS.values(), ids=list(BESIDE_INTEGERS))
+def test_masks_beside_integers(index: tuple[Any, ...], are_traced: bool) -> None:
+    (k,) = (k for k, item in enumerate(index) if isinstance(item, np.ndarray))
+    numbers = [item for item in index if isinstance(item, int)] if are_traced else []
+
+    def filled(m: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        rest = iter(given)
+        return tuple(
+            m if n == k else next(rest) if given and isinstance(item, int) else item
+            for n, item in enumerate(index)
+        )
+
+    def picked(x: Any, m: Any, *given: Any) -> Any:
+        return np.sum(np.sin(x[filled(m, given)]), axis=0)
+
+    def put(x: Any, m: Any, *given: Any) -> Any:
+        x = x.copy()
+        x[filled(m, given)] *= 2
+        x[filled(m, given)] += 0.5
+        return x
+
+    for f in (picked, put):
+        expected = f(CUBE, index[k], *numbers)
+        found = jit(f)(CUBE, index[k], *numbers)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    slope = jit(grad(lambda x, *more: np.sum(picked(x, *more))))(CUBE, index[k], *numbers)
+    wanted = np.zeros_like(CUBE)
+    wanted[index] = np.cos(CUBE[index])
+    np.testing.assert_allclose(slope, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("index", [(1, ALL, M6), (M4, np.array([0, 1]), 1)])
+def test_masks_beyond_a_slice_are_refused(index: tuple[Any, ...]) -> None:
+    (k,) = (k for k, item in enumerate(index) if item is M4 or item is M6)
+    with pytest.raises(UncoveredFunctionError, match="combines a traced mask"):
+        jit(lambda x, m: x[(*index[:k], m, *index[k + 1 :])])(CUBE, index[k])
