@@ -152,7 +152,7 @@ def _why_short(n: int, loop: Captured, has_arrays: bool = False) -> str:
         return f"{size} operations; a compiled loop pays only above {UNROLLED}"
     if loop.block.trace.slices:  # which have another place, or another length, in each step
         return ""
-    if becomes_arrays(loop, n):
+    if becomes_arrays(loop, n) or loop.block.trace.checks:  # exceptions end a loop at their step
         return ""
     if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
         return "its steps do not depend on each other, and become operations on arrays"

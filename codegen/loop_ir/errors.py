@@ -42,14 +42,30 @@ def is_check(word: str) -> bool:
 
 def bits(words: Iterable[str]) -> Mapping[str, int]:
     """The bits of the checks among the words of a program, errors of the user's in their order."""
-    own = [w for w in dict.fromkeys(words) if is_check(w) and w not in ENSURED]
+    own = _of_the_user(words)
     if len(own) > LAST - FIRST + 1:
         raise TargetError(
             f"a function can raise at most {LAST - FIRST + 1} different errors when it is "
-            f"compiled, but this one has {len(own)}: raise fewer, or call it inside of `with "
-            "autojit.disable_jit():`"
+            f"exported, but this one has {len(own)}: raise fewer"
         )
     return {**ENSURED, **{word: 1 << bit for bit, word in enumerate(own, FIRST)}}
+
+
+def marks(words: Iterable[str]) -> Mapping[str, int]:
+    """The marks of the checks among the words of a program, where only the first failure is noted:
+    a bit for each of ours, and for the errors of the user's, of which there may be any number,
+    their numbers above these bits."""
+    own = _of_the_user(words)
+    return {**ENSURED, **{word: k << FIRST for k, word in enumerate(own, 1)}}
+
+
+def mask_of(mark: int) -> int:
+    """The bits of the status that equal a mark if there was this failure."""
+    return mark if mark < 1 << FIRST else ((1 << LAST) - 1) >> FIRST << FIRST
+
+
+def _of_the_user(words: Iterable[str]) -> list[str]:
+    return [w for w in dict.fromkeys(words) if is_check(w) and w not in ENSURED]
 
 
 def raised(word: str) -> tuple[str, str]:

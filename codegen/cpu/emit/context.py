@@ -59,15 +59,15 @@ class KernelContext:
         given: Sequence[Scalar] = (),
         functions: Sequence[str] = (),
         temps: Mapping[Buffer, int] = NO_TEMPS,
-        bits: Mapping[str, int] = ENSURED,
+        marks: Mapping[str, int] = ENSURED,
         fails: bool = False,
     ) -> None:
         self.module = module
         #: The library functions of the program in the order of the table, and the loaded entries.
         self.functions = functions
         self.entries: dict[str, ir.Value] = {}
-        #: The bits of the status for the checks of the program.
-        self.bits = bits
+        #: The marks of the checks of the program in the status.
+        self.marks = marks
         self.kernel = kernel
         everything = list(walk(kernel.body))
         self.arguments = arguments(kernel, temps)
@@ -122,7 +122,7 @@ class KernelContext:
         self.status = rest[0] if self.checks else None
         self.table = rest[-1] if self.needs_table else None
         if self.checks:
-            self.failures = Failures(self.allocas, self.builder, first=len(bits) > len(ENSURED))
+            self.failures = Failures(self.allocas, self.builder, first=len(marks) > len(ENSURED))
         #: The memory of tapes, by the first of a loop (see ``tapes``).
         self.rooms: dict[Buffer, Any] = {}
         self.trips: dict[Trips, ir.Value] = {}
@@ -136,7 +136,7 @@ class KernelContext:
     ) -> Self:
         """Return the context of another function in the same module, called from this one."""
         return type(self)(
-            self.module, kernel, symbol, indices, given, self.functions, bits=self.bits,
+            self.module, kernel, symbol, indices, given, self.functions, marks=self.marks,
             fails=self.fails,
         )  # fmt: skip
 

@@ -88,7 +88,7 @@ class KernelEmitter(KernelContext):
             if s.name == "select":
                 args[0] = self.comparisons.own(s, args[0])
         if is_check(s.name):
-            self.fail_if(self.builder.not_(args[0]), self.bits[s.name])
+            self.fail_if(self.builder.not_(args[0]), self.marks[s.name])
             self.registers[s.result.number] = args[1]
             return
         if external(s.name) is not None:

@@ -40,7 +40,7 @@ class Core:
         module: ir.Module,
         program: LoopProgram,
         functions: Sequence[str],
-        bits: Mapping[str, int],
+        marks: Mapping[str, int],
         *,
         fails: bool,
     ) -> None:
@@ -48,8 +48,8 @@ class Core:
         self.program = program
         #: The library functions of the program, in the order of the table.
         self.functions = functions
-        #: The bits of the status for the checks of the program; whether any kernel can fail.
-        self.bits = bits
+        #: The marks of the checks of the program in the status; whether any kernel can fail.
+        self.marks = marks
         self.fails = fails
         #: Kernels, by their text.
         self.kernels: dict[str, ir.Function] = {}
@@ -114,7 +114,7 @@ class Core:
         return {
             "functions": self.functions,
             "temps": self.program.temps,
-            "bits": self.bits,
+            "marks": self.marks,
             "fails": self.fails,
         }
 

@@ -22,7 +22,7 @@ from autojit.codegen.cpu.linalg import steps as linalg
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.matmul import blas
-from autojit.codegen.loop_ir.errors import FAILURES, INTERRUPTED, bits, raised
+from autojit.codegen.loop_ir.errors import FAILURES, INTERRUPTED, marks, raised
 from autojit.codegen.loop_ir.nodes import Compute, RunTasks
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
@@ -54,11 +54,11 @@ class Module:
         self.functions = sorted({name for needed in needs for name in needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
-        #: The bits of the status for the checks.
+        #: The marks of the checks in the status.
         words = (s.name for s in statements(program) if isinstance(s, Compute))
-        self.bits = bits(words)
+        self.marks = marks(words)
         self.fails = any(map(can_fail, statements(program)))
-        self._writer = writer(self.module, program, self.functions, self.bits, fails=self.fails)
+        self._writer = writer(self.module, program, self.functions, self.marks, fails=self.fails)
         self.core = self._writer.write()
         #: The text of kernels, by name.
         self.printed = self._writer.printed
@@ -258,7 +258,7 @@ class _Entry:
         b.position_at_end(interrupted)  # Python's error is set
         b.branch(self.failed)
         b.position_at_end(not_so)
-        checks = {bit: raised(word) for word, bit in owner.bits.items()}
+        checks = {mark: raised(word) for word, mark in owner.marks.items()}
         callbacks.raise_errors(b, self.table, status, found, owner.functions, self.failed)
         has_raised = raising.raise_first(b, self.table, found, {**FAILURES, **checks})
         b.cbranch(has_raised, self.failed, all_fine)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir import errors
-from autojit.codegen.loop_ir.errors import bits, is_check
+from autojit.codegen.loop_ir.errors import is_check, marks
 from autojit.codegen.loop_ir.nodes import Compute, Gather, ScatterInto
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
@@ -55,7 +55,7 @@ def failures_of(launches: Sequence[DeviceKernel | LibraryCall]) -> list[str]:
     words = [w for w in dict.fromkeys(found) if w is not None]
     if not words:
         return []
-    checks = bits(words)
+    checks = marks(words)
     mine = sorted((w for w in words if w in checks), key=lambda w: checks[w])
     tapes = [TAPE_IS_FULL] if TAPE_IS_FULL in words else []
     return [*tapes, *_ERRORS, *mine]

@@ -102,14 +102,51 @@ def test_many_errors() -> None:
             x = ensured(x, x > i, ValueError(f"{i}"))
         return x
 
-    for v in (0.5, 33.5):
-        assert str(failed(autojit.jit(lambda x: f(x, 45)), v)) == str(int(v + 0.5))
+    many = autojit.jit(lambda x: f(x, 300))
+    for v in (0.5, 33.5, 45.5, 46.5, 255.5, 298.5):
+        assert str(failed(many, v)) == str(int(v + 0.5))
+    assert many(301.0) == 301.0
     with pytest.raises(
-        UnsupportedTargetError, match=r"at most 46 different errors .* this one has 60"
+        UnsupportedTargetError, match=r"at most 46 different errors .* this one has 300"
     ):
-        autojit.jit(lambda x: f(x, 60))(61.0)
-    with autojit.disable_jit():
-        assert f(autojit.jit(lambda x: f(x, 60))(61.0), 0) == 61.0
+        autojit.source(lambda x: f(x, 300), 301.0, target="c")
+
+
+def with_messages(x: Any) -> Any:
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] < -9:
+            raise ValueError(f"low {i} {x[i]}")
+        s += x[i] ** 2
+    return s
+
+
+def low_element(x: Any) -> Any:
+    for v in x:
+        if v < -9:
+            raise ValueError("low")
+    return np.sum(x**2)
+
+
+def low_place(x: Any) -> Any:
+    for i in range(8):
+        for j in range(8):
+            if x[(8 * i + j) % len(x)] < -9:
+                raise ValueError(i, j)
+    return np.sum(x**2)
+
+
+@pytest.mark.parametrize("n", [20, 47, 64, 1000])
+@pytest.mark.parametrize("f", [with_messages, low_element, low_place])
+def test_loops_that_check_their_elements(f: Any, n: int) -> None:
+    x = np.random.default_rng(0).normal(size=n)
+    compiled = autojit.jit(f)
+    np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(autojit.jit(autojit.grad(f))(x), 2 * x, rtol=1e-12)
+    x[n // 2 % 64] = -10
+    assert same(failed(compiled, x), failed(f, x))
+    if n == 1000 and f is not low_place:
+        assert compiled.cache_info().loops == 1
 
 
 def test_elements_and_threads() -> None:
