@@ -59,14 +59,17 @@ def _try_first_step(loop: Loop) -> bool:
         return False
     notes = remarks.current()
     began = 0 if notes is None else len(notes)
-    known, short, loops = set(trace.unrolled), len(trace.short_loops), len(trace.captured_loops)
+    known = set(trace.unrolled)
+    lists = trace.short_loops, trace.captured_loops, trace.loops_at_once
+    lengths = [len(x) for x in lists]
     try:
         with rehearsed(), attempted(), Block().running():
             measure_in_nest(loop)
     finally:
         before.restore()
         trace.unrolled.intersection_update(known)
-        del trace.short_loops[short:], trace.captured_loops[loops:]
+        for x, length in zip(lists, lengths, strict=True):
+            del x[length:]
         if notes is not None:
             notes.forget("capture", began)
     return True

@@ -13,13 +13,15 @@ from autojit.errors import (
     ConcreteValueError,
     RefusedInPlaceError,
     UncoveredAttributeError,
+    UncoveredFunctionError,
     with_place,
 )
 from autojit.ir.core.halves import shown_dtype
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Source, Value
 from autojit.ir.core.types import Type
 from autojit.session import advice
 from autojit.session.elsewhere import closest_of_arrays, of_others
+from autojit.session.frames import is_installed, is_of_python
 from autojit.session.messages import written
 from autojit.session.shown_text import Use, use_of_text
 
@@ -29,7 +31,7 @@ from .context import Trace, check_not_leaked
 from .hooks import hooks
 from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .scipy_calls import calling, way_out
-from .source import user_instruction, user_source
+from .source import user_frame, user_instruction, user_source
 
 
 class Tracer(ArrayMethods):
@@ -176,6 +178,8 @@ class Tracer(ArrayMethods):
             raise AttributeError(f"a traced array has no attribute {name!r}{more}")
         if kind is not np.ndarray and (found := hooks.attribute_of_number(self, name)) is not None:
             return found
+        if name == "flags":
+            _check_not_by_numba()
         error = UncoveredAttributeError(
             with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit. "
@@ -368,3 +372,25 @@ class Tracer(ArrayMethods):
                     user_source(),
                 )
             )
+
+
+def _check_not_by_numba() -> None:
+    """Raise an error if a Numba function asks, which code without source has called: elsewhere the
+    function's own source runs instead."""
+    frame = user_frame()
+    if frame is None or not frame.f_globals.get("__name__", "").startswith("numba."):
+        return
+    while frame is not None and (
+        is_installed(frame.f_code.co_filename) or is_of_python(frame.f_code.co_filename)
+    ):
+        frame = frame.f_back
+    source = frame and Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    raise UncoveredFunctionError(
+        with_place(
+            "A Numba function gets a traced array from code whose source is not available (exec, "
+            "eval, Python's own prompt). Write that code in a file or in a cell of a notebook, or "
+            "compile the Numba function:\n"
+            "    jit(f)(x)                          # not: f(x)",
+            source,
+        )
+    )

@@ -1347,6 +1347,12 @@ FIXES: dict[str, tuple[str, str]] = {
         "jit(lambda x: np.from_dlpack(x))(x)",
         "torch = __import__('pytest').importorskip('torch')\nf = lambda x: 2 * x\nL0",
     ),
+    "tracing/tracer.py: jit(f)(x)": (
+        "import numba\nf = numba.njit(lambda x: x * 2.0)\ng = eval('lambda x: f(x)')\n"
+        "grad(lambda x: np.sum(g(x)))(x)",
+        "import numba\nf = numba.njit(lambda x: x * 2.0)\ng = eval('lambda x: L0')\n"
+        "assert grad(lambda x: np.sum(g(x)))(x).tolist() == [2.0, 2.0]",
+    ),
     "tracing/tracer.py: y = np.sin(x)": (
         "g = eval('lambda x: float(x)')\njit(g)(1.0)",
         "@jit\ndef g(x):\n    L0\n    return y\ng(1.0)",
