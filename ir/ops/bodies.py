@@ -4,6 +4,7 @@ on."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -50,6 +51,13 @@ class BodyOp(Declaration):
     def reads(self, op: Op, k: int) -> bool:
         """Whether a body reads shared operand k."""
         return True
+
+    def read_as(self, op: Op, operand: int) -> list[tuple[Program, int]]:
+        """The bodies that read an operand, each with the number of its input."""
+        return []
+
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return any(not read_whole(body)[k] for body, k in self.read_as(op, operand))
 
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
         """The op without shared operands: each a constant (the parameters of the op
@@ -195,6 +203,16 @@ def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value
     values = [o.value for o in operands]
     given = [*others(values, marks), *chosen(values, marks)]
     return current_builder().emit(declared.scan, given, params)
+
+
+@lru_cache(maxsize=256)
+def read_whole(body: Program) -> list[bool]:
+    """Of which inputs a program certainly reads all elements, for its outputs."""
+    whole = set(body.outputs)
+    for op in reversed(body.ops):
+        if not whole.isdisjoint(op.results):
+            whole.update(v for k, v in enumerate(op.operands) if not op.kind.leaves_out(op, k))
+    return [v in whole for v in body.inputs]
 
 
 def read_inputs(body: Program) -> list[bool]:

@@ -62,6 +62,9 @@ class Scan(BodyOp):
         n = params["constants"]
         return range(n, n + params["carries"])
 
+    def read_as(self, op: Op, operand: int) -> list[tuple[Program, int]]:
+        return [(op.params["body"], operand + (operand >= op.params["constants"]))]
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         body, length = params["body"], params["length"]
         require(length >= 0, f"scan of length {length}")

@@ -76,6 +76,9 @@ class Switch(BodyOp):
     def reads(self, op: Op, k: int) -> bool:
         return any(read_inputs(b)[k - 1] for b in op.params["branches"])
 
+    def read_as(self, op: Op, operand: int) -> list[tuple[Program, int]]:
+        return [(b, operand - 1) for b in op.params["branches"]] if operand else []
+
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
         operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
         inner = {k - 1: w - 1 if isinstance(w, int) else w for k, w in replaced.items()}

@@ -106,6 +106,9 @@ class While(BodyOp):
     def reads(self, op: Op, k: int) -> bool:
         return any(read_inputs(b)[k] for b in (op.params["condition"], *op.params["sweeps"]))
 
+    def leaves_out(self, op: Op, operand: int) -> bool:
+        return operand in self.shared(op)  # there may be no step
+
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
         operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
         params = {

@@ -110,7 +110,7 @@ def test_masks_that_are_not_known() -> None:
     same(f, M, 6.5)
     check_grads(lambda x: np.sum(f(x, 6.5)[0] ** 2), (M + 0.1,))
     with pytest.raises(UncoveredFunctionError, match="mask"):
-        jit(lambda x: x.reshape(3, 1).__setitem__((0, x[:1] > 1), 1.0))(V)
+        jit(lambda x: (x.reshape(3, 1, 1) * 1.0).__setitem__((0, slice(None), x[:1] > 1), 1.0))(V)
 
 
 def test_where_nothing_arrives_no_infinite_derivative_does() -> None:

@@ -70,3 +70,68 @@ def test_second_derivatives_beside_an_element_that_is_not_read():
     expected = np.diag([0.5, 2.5**-1.5 / 2])
     for second in (hessian(f), jit(hessian(f)), jacrev(grad(f)), jit(jacfwd(grad(f)))):
         np.testing.assert_allclose(second(X)[1:, 1:], expected, atol=1e-12)
+
+
+# -- loops and branches ------------------------------------------------------------------
+
+
+def by_elements(x):
+    d, s = np.sqrt(x), 0.0
+    for v in d:
+        if v > 1e-6:
+            s += v**3
+    return s
+
+
+def by_places(x):
+    d, s = np.sqrt(x), 0.0
+    for i in range(1, len(x)):
+        s += np.sin(s + d[i])
+    return s
+
+
+def inside(x):
+    s = 0.0
+    for i in range(len(x)):
+        d = np.sqrt(x[i])
+        if d > 1e-6:
+            s += d**3
+    return s
+
+
+def after_no_step(x):
+    d, s, i = 1 / x[0], 0.0, 5
+    while i < x[1]:
+        s += d
+        i += 1
+    return s + np.sum(x**2)
+
+
+def pairwise_energy(x):
+    p = x.reshape(-1, 2)
+    d = np.sqrt(np.sum((p[:, None] - p) ** 2, axis=-1))
+    s = 0.0
+    for i in range(len(p)):
+        for j in range(len(p)):
+            if i > j:
+                s += 1 / d[i, j] ** 2
+    return s
+
+
+LOOPS = [by_elements, by_places, inside, after_no_step, pairwise_energy]
+
+
+@pytest.mark.parametrize("n", [12, 600])
+@pytest.mark.parametrize("f", LOOPS, ids=[f.__name__ for f in LOOPS])
+def test_elements_that_loops_and_branches_do_not_read(f, n):
+    if f is pairwise_energy:
+        n = min(n, 80)
+    x = np.linspace(0, 2, n)
+    along = np.sin(np.arange(n))
+    along[0] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = (f(x + 1e-6 * along) - f(x - 1e-6 * along)) / 2e-6
+        for g in (grad(f), jit(grad(f))):
+            found = g(x)
+            assert np.isfinite(found).all()
+            assert found @ along == pytest.approx(change, rel=1e-5)
