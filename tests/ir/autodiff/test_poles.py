@@ -100,9 +100,9 @@ def inside(x):
 
 
 def after_no_step(x):
-    d, s, i = 1 / x[0], 0.0, 5
-    while i < x[1]:
-        s += d
+    d, s, i = 1 / x, 0.0, 0
+    while i < x[1] - 5:
+        s += d[i]
         i += 1
     return s + np.sum(x**2)
 
