@@ -119,22 +119,30 @@ def in_two_steps(index: Any) -> tuple[Any, Any] | None:
     None for another index."""
     if type(index) is not tuple:
         return None
-    masks = [k for k, item in enumerate(index) if _is_traced_of("b", item) and bare(item).ndim]
-    numbers = [k for k, item in enumerate(index) if _is_traced_of("iu", item)]
-    if len(masks) != 1 or not numbers or any(index[k].ndim for k in numbers):
+    kinds = [_kind_of_item(item) for item in index]
+    if kinds.count("mask") != 1 or "traced" not in kinds or "" in kinds:
         return None
-    (k,) = masks
-    before = [i for i in index[:k] if not (_is_traced_of("iu", i) or isinstance(i, int))]
-    apart = index[min(k, *numbers) : max(k, *numbers) + 1]
-    is_between = any(i is None or i is Ellipsis or isinstance(i, slice) for i in apart)
-    if Ellipsis in [i for i in before if not is_traced(i)] or (is_between and before):
+    k = kinds.index("mask")
+    picked = [n for n, kind in enumerate(kinds) if kind != "basic"]
+    kept = [item for item, kind in zip(index[:k], kinds, strict=False) if kind == "basic"]
+    if Ellipsis in kept or (kept and "basic" in kinds[picked[0] : picked[-1]]):
         return None
     whole = (slice(None),) * bare(index[k]).ndim
-    return (*index[:k], *whole, *index[k + 1 :]), (*[slice(None)] * len(before), index[k])
+    return (*index[:k], *whole, *index[k + 1 :]), (*[slice(None)] * len(kept), index[k])
 
 
-def _is_traced_of(kinds: str, item: Any) -> bool:
-    return isinstance(item, (Tracer, TracedArray)) and bare(item).dtype.kind in kinds
+def _kind_of_item(item: Any) -> str:
+    """ "basic" for what keeps axes, "number", "traced" or "mask"; nothing for another item."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return "basic"
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        return "number"
+    if not isinstance(item, (Tracer, TracedArray)):
+        return ""
+    item = bare(item)
+    if item.dtype.kind == "b":
+        return "mask" if item.ndim else ""
+    return "traced" if item.dtype.kind in "iu" and not item.ndim else ""
 
 
 def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:

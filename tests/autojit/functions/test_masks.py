@@ -160,6 +160,7 @@ BESIDE_INTEGERS: dict[str, tuple[Any, ...]] = {
     "m, 1, -2": (M4, 1, -2),
     "1, m": (1, M5),
     "1, m, 2": (1, M5, 2),
+    "a number of NumPy's, m, 2": (np.int64(1), M5, 2),
     ":, 1, m": (ALL, 1, M6),
     "m, :, 2": (M4, ALL, 2),
     "m, ..., 2": (M4, ..., 2),
