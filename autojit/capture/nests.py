@@ -10,18 +10,16 @@ import threading
 from collections.abc import Sequence
 
 from autojit.capture.state.state import Before
-from autojit.capture.values.rehearsal import rehearsed
 from autojit.ir.core.program import Op
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Move
-from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import BUDGET, LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
 
 from .blocks.attempts import attempted
-from .blocks.block import Block
+from .blocks.block import thrown_away
 from .loop import Loop
 
 #: The most work of compiling loops that are unrolled in a captured nest, or around captured loops.
@@ -52,26 +50,11 @@ def is_long_nest(loop: Loop) -> bool:
 def _try_first_step(loop: Loop) -> bool:
     """Trace the first step of a loop, and of short loops in it, to note their sizes; return whether
     that is possible."""
-    trace = current_trace()
-    assert trace is not None
     before = Before(loop.access)
     if not before.heap.can_be_restored():
         return False
-    notes = remarks.current()
-    began = 0 if notes is None else len(notes)
-    known = set(trace.unrolled)
-    lists = trace.short_loops, trace.captured_loops, trace.loops_at_once
-    lengths = [len(x) for x in lists]
-    try:
-        with rehearsed(), attempted(), Block().running():
-            measure_in_nest(loop)
-    finally:
-        before.restore()
-        trace.unrolled.intersection_update(known)
-        for x, length in zip(lists, lengths, strict=True):
-            del x[length:]
-        if notes is not None:
-            notes.forget("capture", began)
+    with thrown_away(before, keeps_sizes=True), attempted():
+        measure_in_nest(loop)
     return True
 
 
@@ -90,9 +73,10 @@ def measure_in_nest(loop: Loop) -> None:
     try:
         loop.step(0)
     finally:
-        size = loop.length * (work(ops[first:]) + _local.repeated.pop())
+        traced = work(ops[first:])
+        size = loop.length * (traced + _local.repeated.pop())
         if _local.repeated:
-            _local.repeated[-1] += size - work(ops[first:])
+            _local.repeated[-1] += size - traced
         _note(loop, size, has_loops=len(trace.captured_loops) > loops)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from math import prod
 from operator import length_hint
 from typing import Any, NamedTuple
@@ -68,11 +69,40 @@ def left(it: Any, go_on: Callable[[], Any] | None) -> None:
     is_unknown = unknown(held) is not None
     if is_unknown:
         _lose_all(it)
-    if held is None or is_unknown or truth(held):
-        if isinstance(it, Parts):
-            it.end()
-        elif isinstance(it, np.flatiter):
-            deque(it, maxlen=0)
+    elif held is None or truth(held):
+        _fetched(it)
+    if is_unknown and isinstance(it, Parts):
+        it.end()
+
+
+def _fetched(it: Any, count: int | None = None) -> None:
+    """Note that a loop has fetched so many elements of an iterator; None for all of them."""
+    if isinstance(it, np.flatiter):
+        deque(islice(it, count), maxlen=0)
+    elif isinstance(it, Flat):
+        it.index = len(it) if count is None else it.index + count
+    elif isinstance(it, Parts) and count is None:
+        if not it.started:  # else Python has fetched the elements of the parts
+            _fetched_by(it)
+        it.end()
+    elif count:
+        _lose_all(it)
+
+
+def _fetched_by(it: Parts) -> None:
+    """Note that all elements of an iterator have been fetched, and so elements of its parts."""
+    counts: list[int | None] = [None] * len(it.parts)
+    if isinstance(it, Zip):
+        lengths = [part.length for part in map(sequence_of, it.parts) if part is not None]
+        if not all(isinstance(n, int) for n in lengths):
+            for part in it.parts:
+                _lose_all(part)
+            return
+        shortest = lengths.index(min(lengths))  # the parts before it have been asked once more
+        fetched = [lengths[shortest] + (k < shortest) for k in range(len(lengths))]
+        counts = [None if c >= n else c for c, n in zip(fetched, lengths, strict=True)]
+    for part, count in zip(it.parts, counts, strict=True):
+        _fetched(part, count)
 
 
 def _lose_all(it: Any) -> None:
@@ -187,6 +217,9 @@ def _kind(x: Any) -> Any:
 
 
 def _of_zip(it: Zip) -> Sequence | None:
+    iterators = [id(x) for x in _iterators_of(it)]
+    if len(set(iterators)) < len(iterators):  # pairs of elements that follow each other
+        return None
     parts = [sequence_of(part) for part in it.parts]
     if not all(parts) or not parts:
         return None
@@ -198,6 +231,14 @@ def _of_zip(it: Zip) -> Sequence | None:
         length = call(min, (length, part.length), {}, lambda f: f)
     lists = tuple(items for part in known for items in part.lists)
     return Sequence(length, lambda i: tuple(part.at(i) for part in known), lists)
+
+
+def _iterators_of(it: Any) -> Iterator[Any]:
+    """The iterators that an iterator runs through."""
+    for part in it.parts if isinstance(it, Parts) else ():
+        if is_iterator(part):
+            yield part
+            yield from _iterators_of(part)
 
 
 def _of_enumerate(it: Enumerate) -> Sequence | None:
@@ -239,7 +280,7 @@ def _of_places_and_elements(it: PlacesAndElements) -> Sequence:
 
 def _of_flat(it: Flat | np.flatiter) -> Sequence | None:
     array = it.base
-    if not np.ndim(array) or (isinstance(it, np.flatiter) and it.index):
+    if not np.ndim(array) or it.index:
         return None
     return Sequence(np.size(array), lambda i: item(array, _coordinates(i, np.shape(array))))
 
@@ -250,7 +291,7 @@ def _coordinates(i: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     for size in shape[:0:-1]:
         place.append(_bounded(i % size, (0, size - 1)))
         i = i // size
-    return (_bounded(i, (0, shape[0] - 1)), *reversed(place))
+    return (_bounded(i, (0, shape[0] - 1)), *reversed(place)) if shape else ()
 
 
 _MAKERS: list[tuple[Any, Callable[[Any], Sequence | None]]] = [

@@ -145,11 +145,13 @@ class Flat:
            [0., 5.]])
     """
 
-    __slots__ = ("base",)
+    __slots__ = ("base", "index")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: Any) -> None:
         self.base = array
+        #: The number of elements that it has given as an iterator.
+        self.index = 0
 
     def _place(self, number: Any) -> tuple[Any, ...]:
         """The index of an element in the array; a number out of range gives an index out of
@@ -170,7 +172,13 @@ class Flat:
         return size
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[k] for k in range(len(self)))
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]
 
     def __getitem__(self, index: Any) -> Any:
         if self._is_number(index):

@@ -198,8 +198,9 @@ def inside_loop() -> Iterator[None]:
 
 
 @contextmanager
-def thrown_away(before: Before) -> Iterator[None]:
-    """A context in which code is traced to find something out, and all its changes are undone."""
+def thrown_away(before: Before, *, keeps_sizes: bool = False) -> Iterator[None]:
+    """A context in which code is traced to find something out, and all its changes are undone,
+    except what it found out about the sizes of loops if these are kept."""
     trace, notes = current_trace(), remarks.current()
     assert trace is not None
     began = 0 if notes is None else len(notes)
@@ -212,8 +213,9 @@ def thrown_away(before: Before) -> Iterator[None]:
     finally:
         before.restore()
         trace.unrolled.intersection_update(unrolled)
-        trace.unrolled_sizes.clear()
-        trace.unrolled_sizes.update(sizes)
+        if not keeps_sizes:
+            trace.unrolled_sizes.clear()
+            trace.unrolled_sizes.update(sizes)
         for x, length in zip(lists, lengths, strict=True):
             del x[length:]
         if notes is not None:

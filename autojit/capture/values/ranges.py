@@ -120,7 +120,7 @@ def is_long(x: Any) -> bool:
     if kind in _RANGES or isinstance(x, Parts):
         return True
     if kind is Flat:
-        return len(x) > FEW_ROWS
+        return len(x) > FEW_ROWS and not x.index
     if isinstance(x, np.ndarray) or is_traced(x):
         shape = np.shape(x)
         return bool(shape) and (is_traced(x) or shape[0] > FEW_ROWS)

@@ -135,6 +135,68 @@ def test_an_unknown_position_is_refused() -> None:
         jit(left_early)(LARGE)
 
 
+def pairs_of_places(a: Any) -> Any:
+    it, s = np.ndindex(a.shape), 0.0
+    for p, q in zip(it, it, strict=True):
+        s += a[p] * p[1] - a[q]
+    return s
+
+
+def pairs_of_elements(a: Any) -> Any:
+    f, s = a.flat, 0.0
+    for v, w in zip(f, f, strict=True):
+        s += v - 2 * w
+    return s
+
+
+def counted_pairs(a: Any) -> Any:
+    it, s = enumerate(np.ndindex(a.shape)), 0.0
+    for (i, p), (j, q) in zip(it, it, strict=True):
+        s += a[p] * i - a[q] * j
+    return s
+
+
+def parts_are_used_up(a: Any) -> Any:
+    it, flat, s, n = np.ndindex(a.shape), a.flat, 0.0, 0
+    for i, p in enumerate(it):
+        s += a[p] * i
+    for v, k in zip(flat, a.ravel(), strict=True):
+        s += v * k
+    for _ in it:
+        n += 1
+    for _ in flat:
+        n += 1
+    return s, n
+
+
+def a_part_is_left(a: Any) -> Any:
+    flat, s, n = a.flat, 0.0, 0
+    for w, v in zip(a.ravel()[:700], flat, strict=False):
+        s += np.sin(s + v * w)
+    for _ in flat:
+        n += 1
+    return s, n
+
+
+def by_itself(a: Any) -> Any:
+    f = a.flat
+    s, n = sum(v for v in f if v > 0), 0
+    for _ in f:
+        n += 1
+    g = a.flat
+    return s, n, next(g), next(g), g.index, g[5]
+
+
+SHARED = [
+    pairs_of_places, pairs_of_elements, counted_pairs, parts_are_used_up, a_part_is_left, by_itself,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", SHARED, ids=[f.__name__ for f in SHARED])
+def test_iterators_that_are_used_twice(f: Callable[[Any], Any]) -> None:
+    assert np.allclose(jit(f)(LARGE), f(LARGE), rtol=1e-10)
+
+
 def kinds(a: Any) -> Any:
     found = np.ndindex(30, 40)
     pairs = np.ndenumerate(a)
